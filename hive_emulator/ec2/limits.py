@@ -1,0 +1,39 @@
+"""Quotas of the EC2 families: a name, AWS's number where it is on by default, and what it counts.
+
+``CloudConfig.quotas`` sets or overrides any of them; ``None`` here means no limit unless it is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sized
+
+from hive_emulator.action import Call
+from hive_emulator.errors import ApiError
+
+QUOTAS: dict[str, tuple[int | None, str]] = {
+    "instances": (None, "instances that run"),
+    "vcpus": (None, "vCPUs of all instances that run"),
+    "vcpus-standard": (None, "vCPUs of instances of the A, C, D, H, I, M, R, T and Z families that run"),
+    "vcpus-g": (None, "vCPUs of instances of the G families that run"),
+    "volumes-gib": (None, "GiB of all volumes"),
+    "vpcs": (None, "VPCs in a region"),
+    "subnets-per-vpc": (None, "subnets in a VPC"),
+    "cidrs-per-vpc": (5, "IPv4 blocks of a VPC, the first one included"),
+    "security-groups": (None, "security groups in a region"),
+    "rules-per-security-group": (60, "rules of a security group, in each direction"),
+    "security-groups-per-interface": (5, "security groups of a network interface"),
+    "internet-gateways": (None, "internet gateways in a region"),
+    "egress-only-internet-gateways": (None, "egress-only internet gateways in a region"),
+    "route-tables-per-vpc": (None, "route tables in a VPC"),
+    "routes-per-table": (500, "routes of a route table, local ones left out"),
+    "network-interfaces": (None, "network interfaces in a region"),
+    "addresses": (None, "elastic IP addresses in a region"),
+    "nat-gateways-per-zone": (None, "NAT gateways in an availability zone"),
+}
+
+
+def check(call: Call, name: str, held: Callable[[], Sized], code: str, noun: str, *, more: int = 1) -> None:
+    """Refuses with AWS's code when ``more`` than those held would pass the quota. Counts only if set."""
+    limit = call.config.quotas.get(name, QUOTAS[name][0])
+    if limit is not None and len(held()) + more > limit:
+        raise ApiError(code, f"The maximum number of {noun} has been reached (quota '{name}': {limit}).")

@@ -1,0 +1,199 @@
+"""Routes of a table: a destination and one target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hive_emulator.action import Call, action
+from hive_emulator.ec2 import cidrs, ids, limits, permissions
+from hive_emulator.errors import ApiError
+
+Route = dict[str, Any]
+
+_DESTINATIONS = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
+# Targets of other clouds' parts, which this one doesn't have: their ids can't exist.
+_ELSEWHERE = {
+    "VpcPeeringConnectionId": "InvalidVpcPeeringConnectionID.NotFound",
+    "TransitGatewayId": "InvalidTransitGatewayID.NotFound",
+    "VpcEndpointId": "InvalidVpcEndpointId.NotFound",
+    "LocalGatewayId": "InvalidLocalGatewayID.NotFound",
+    "CarrierGatewayId": "InvalidCarrierGatewayID.NotFound",
+    "CoreNetworkArn": "InvalidCoreNetworkArn.NotFound",
+    "OdbNetworkArn": "InvalidOdbNetworkArn.NotFound",
+}
+_TARGETS = (
+    "GatewayId",
+    "NatGatewayId",
+    "NetworkInterfaceId",
+    "InstanceId",
+    "EgressOnlyInternetGatewayId",
+    *_ELSEWHERE,
+)
+
+
+@action("CreateRoute")
+def create_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    table = ids.find(call, "route-table", params.get("RouteTableId"))
+    destination = _destination(params)
+    if _place(table, destination) is not None:
+        [block] = destination.values()
+        raise ApiError("RouteAlreadyExists", f"The route identified by {block} already exists.")
+    add(call, table, {**destination, **_target(call, table, params)})
+    return {"Return": True}
+
+
+def add(call: Call, table: dict[str, Any], route: Route) -> None:
+    """Appends a route to a table."""
+    made = [each for each in table["Routes"] if each["Origin"] == "CreateRoute"]
+    limits.check(call, "routes-per-table", lambda: made, "RouteLimitExceeded", "routes")
+    added = {**route, "Origin": "CreateRoute", "State": "active"}
+    call.cloud.put("route-table", table["RouteTableId"], {**table, "Routes": [*table["Routes"], added]})
+
+
+@action("ReplaceRoute")
+def replace_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    table = ids.find(call, "route-table", params.get("RouteTableId"))
+    destination = _destination(params)
+    place = _place(table, destination)
+    if place is None:
+        [block] = destination.values()
+        raise ApiError(
+            "InvalidParameterValue",
+            f"There is no route defined for '{block}' in the route table. Use CreateRoute instead.",
+        )
+    target = {"GatewayId": "local"} if params.get("LocalTarget") else _target(call, table, params)
+    routes = list(table["Routes"])
+    routes[place] = {**destination, **target, "Origin": routes[place]["Origin"], "State": "active"}
+    call.cloud.put("route-table", table["RouteTableId"], {**table, "Routes": routes})
+    return {}
+
+
+@action("DeleteRoute")
+def delete_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    table = ids.find(call, "route-table", params.get("RouteTableId"))
+    destination = _destination(params)
+    [(member, block)] = destination.items()
+    place = _place(table, destination)
+    if place is None:
+        name = {"DestinationCidrBlock": "cidr-block", "DestinationIpv6CidrBlock": "ipv6-cidr-block"}
+        kind = name.get(member, "prefix-list-id")
+        raise ApiError(
+            "InvalidRoute.NotFound",
+            f"no route with destination-{kind} {block} in route table {table['RouteTableId']}",
+        )
+    if table["Routes"][place]["Origin"] == "CreateRouteTable":
+        raise ApiError(
+            "InvalidParameterValue",
+            f"cannot remove local route {block} in route table {table['RouteTableId']}",
+        )
+    kept = [route for index, route in enumerate(table["Routes"]) if index != place]
+    call.cloud.put("route-table", table["RouteTableId"], {**table, "Routes": kept})
+    return {}
+
+
+def _destination(params: dict[str, Any]) -> dict[str, str]:
+    given = [name for name in _DESTINATIONS if name in params]
+    if len(given) != 1:
+        raise ApiError(
+            "MissingParameter" if not given else "InvalidParameterCombination",
+            f"The request must contain exactly one of {', '.join(_DESTINATIONS)}, {len(given)} were given",
+        )
+    [name] = given
+    if name == "DestinationCidrBlock":
+        return {name: str(cidrs.ipv4(params[name], "destinationCidrBlock"))}
+    if name == "DestinationIpv6CidrBlock":
+        return {name: str(cidrs.ipv6(params[name], "destinationIpv6CidrBlock"))}
+    return {name: permissions.prefix_list(params[name])}
+
+
+def _place(table: dict[str, Any], destination: dict[str, str]) -> int | None:
+    [(name, block)] = destination.items()
+    for index, route in enumerate(table["Routes"]):
+        if route.get(name) == block:
+            return index
+    return None
+
+
+def _target(call: Call, table: dict[str, Any], params: dict[str, Any]) -> Route:
+    given = [name for name in _TARGETS if name in params]
+    if len(given) != 1:
+        raise ApiError(
+            "MissingParameter" if not given else "InvalidParameterCombination",
+            f"The request must contain exactly one target, found: {', '.join(given) or 'none'}",
+        )
+    [name] = given
+    wanted = params[name]
+    if name in _ELSEWHERE:
+        raise ApiError(_ELSEWHERE[name], f"The {name} '{wanted}' does not exist")
+    return _FINDERS[name](call, table, wanted)
+
+
+def _internet_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    if wanted == "local":
+        raise ApiError("InvalidParameterValue", "Local routes come with the VPC's address blocks")
+    if wanted.startswith("eigw-"):
+        return _egress_gateway(call, table, wanted)
+    gateway = call.cloud.get("internet-gateway", wanted)
+    if gateway is None:
+        raise ApiError("InvalidGatewayID.NotFound", f"The gateway ID '{wanted}' does not exist")
+    if all(each["VpcId"] != table["VpcId"] for each in gateway["Attachments"]):
+        raise _different_networks(table, "network gateway", wanted)
+    return {"GatewayId": wanted}
+
+
+def _egress_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    gateway = ids.find(call, "egress-only-internet-gateway", wanted)
+    if gateway["Attachments"][0]["VpcId"] != table["VpcId"]:
+        raise _different_networks(table, "egress-only internet gateway", wanted)
+    return {"EgressOnlyInternetGatewayId": wanted}
+
+
+def _nat_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    gateway = call.cloud.get("natgateway", wanted)
+    if gateway is None or gateway["State"] == "deleted":
+        raise ApiError("InvalidNatGatewayID.NotFound", f"The natGateway ID '{wanted}' does not exist")
+    if gateway["VpcId"] != table["VpcId"]:
+        raise _different_networks(table, "NAT gateway", wanted)
+    return {"NatGatewayId": wanted}
+
+
+def _interface(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    interface = ids.find(call, "network-interface", wanted)
+    if interface["VpcId"] != table["VpcId"]:
+        raise _different_networks(table, "network interface", wanted)
+    attachment = interface.get("Attachment", {})
+    if "InstanceId" not in attachment:
+        return {"NetworkInterfaceId": wanted}
+    return {
+        "NetworkInterfaceId": wanted,
+        "InstanceId": attachment["InstanceId"],
+        "InstanceOwnerId": call.account,
+    }
+
+
+def _instance(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    ids.find(call, "instance", wanted)
+    interfaces = call.cloud.by("network-interface", "InstanceId", wanted)
+    if len(interfaces) != 1:
+        raise ApiError(
+            "InvalidInstanceID",
+            f"There are {len(interfaces)} interfaces attached to instance '{wanted}'. Please specify an "
+            "interface ID for the operation instead.",
+        )
+    return _interface(call, table, interfaces[0]["NetworkInterfaceId"])
+
+
+def _different_networks(table: dict[str, Any], noun: str, wanted: str) -> ApiError:
+    return ApiError(
+        "InvalidParameterValue",
+        f"route table {table['RouteTableId']} and {noun} {wanted} belong to different networks",
+    )
+
+
+_FINDERS = {
+    "GatewayId": _internet_gateway,
+    "NatGatewayId": _nat_gateway,
+    "NetworkInterfaceId": _interface,
+    "InstanceId": _instance,
+    "EgressOnlyInternetGatewayId": _egress_gateway,
+}

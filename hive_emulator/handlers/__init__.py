@@ -1,0 +1,48 @@
+"""The way of every request, in order. A handler that returns a response ends it; an error ends it too."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from hive_emulator.errors import ApiError
+from hive_emulator.handlers.access_log import account_for
+from hive_emulator.handlers.admin import aside
+from hive_emulator.handlers.answer import our_fault, refuse, serialise
+from hive_emulator.handlers.auth import authenticate
+from hive_emulator.handlers.dispatch import dispatch
+from hive_emulator.handlers.exchange import Exchange, Response
+from hive_emulator.handlers.faulty import fault_after, fault_before
+from hive_emulator.handlers.parsing import parse_request
+
+Handler = Callable[[Exchange], Awaitable["Response | None"]]
+
+WAY: tuple[Handler, ...] = (
+    aside,  # /health, /metrics and the admin calls are answered here
+    authenticate,  # SigV4: who asks, which service, region and account
+    parse_request,  # Action, Version and parameters by the model
+    fault_before,  # faults on purpose: latency, throttling, errors, hangs, dropped connections
+    dispatch,  # dry run, client token, the action itself, commit
+    fault_after,  # those that strike when the work is done
+    serialise,  # XML
+)
+
+
+async def handle(x: Exchange) -> Response:
+    """Take one request along the way; every one is counted and logged at the end."""
+    response = await _answer(x)
+    account_for(x, response)
+    return response
+
+
+async def _answer(x: Exchange) -> Response:
+    try:
+        for handler in WAY:
+            response = await handler(x)
+            if response is not None:
+                return response
+        raise RuntimeError("no handler answered")
+    except ApiError as error:
+        x.error = error
+    except Exception as error:
+        x.error = our_fault(x, error)
+    return refuse(x, x.error)

@@ -1,0 +1,89 @@
+"""One line of JSON per request, and its count. Never a signature, a secret or a parameter."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import queue
+import threading
+import time
+from functools import lru_cache
+from typing import TextIO
+
+from hive_emulator.handlers.exchange import Exchange, Response
+
+_quoted = json.JSONEncoder().encode
+
+
+class AccessLog:
+    """Collects lines and writes them together, five times a second: a write per request would cost a third of it.
+
+    A thread does the writing, so that whoever does not read our standard error holds up no request; past ``most``
+    lines that can't be got rid of, new ones are dropped.
+    """
+
+    pause = 0.2
+    most = 50_000
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lines: list[str] = []
+        self._waiting = 0  # lines handed to the thread and not yet written
+        self._batches: queue.SimpleQueue[list[str] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="hive-access-log", daemon=True)
+        self._thread.start()
+
+    def add(self, line: str) -> None:
+        """Take one line; it is written soon."""
+        if not self._lines:
+            asyncio.get_running_loop().call_later(self.pause, self._hand_over)
+        if self._waiting < self.most:
+            self._lines.append(line)
+
+    def _hand_over(self) -> None:
+        lines, self._lines = self._lines, []
+        self._waiting += len(lines)
+        self._batches.put(lines)
+
+    def close(self, timeout: float = 2.0) -> None:
+        """Write what was collected, if that can be done in time."""
+        self._hand_over()
+        self._batches.put(None)
+        self._thread.join(timeout)
+
+    def _write(self) -> None:
+        while (lines := self._batches.get()) is not None:
+            try:
+                self._stream.write("".join(lines))
+                self._stream.flush()
+            except (OSError, ValueError):
+                pass  # nobody is there to read it any more
+            self._waiting -= len(lines)
+
+
+def account_for(x: Exchange, response: Response) -> None:
+    """Count the request and log it."""
+    seconds = time.perf_counter() - x.started
+    if x.aside:
+        service, action = "hive", f"{x.request.method} {x.request.path[:80]}"
+    else:
+        service, action = x.service, x.action if x.operation else "unknown"
+        x.emulator.metrics.count(service, action, x.error.code if x.error else "OK", seconds)
+    if x.emulator.access_log is not None:
+        x.emulator.access_log.add(_line(x, response, service, action, seconds))
+
+
+@lru_cache(maxsize=1)
+def _second(now: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+
+
+def _line(x: Exchange, response: Response, service: str, action: str, seconds: float) -> str:
+    code = _quoted(x.error.code) if x.error else '"OK"'
+    return (
+        f'{{"time": "{_second(int(time.time()))}", "id": "{x.id}", "peer": {_quoted(x.request.peer)}, '
+        f'"account": "{x.account}", '
+        f'"region": "{x.region}", "service": "{service}", "action": {_quoted(action)}, '
+        f'"status": {response.status}, "code": {code}, "ms": {seconds * 1000:.2f}, '
+        f'"in": {len(x.request.body)}, "out": {len(response.body)}}}\n'
+    )

@@ -1,0 +1,79 @@
+"""Who is asking: the signature, the account behind the key, and patience with those who guess."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from datetime import datetime, timezone
+
+from hive_emulator.errors import ApiError
+from hive_emulator.handlers import signature
+from hive_emulator.handlers.exchange import Exchange
+
+SERVICES = ("ec2", "sts", "iam")
+
+
+class Patience:
+    """Slows down repeated failures of one address and key: free at first, then twice as long each time."""
+
+    free = 5
+    longest = 2.0
+    forget_after = 300.0
+    most = 10_000
+
+    def __init__(self) -> None:
+        self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+
+    def failed(self, address: str, access_key: str) -> float:
+        """Count a failure; returns the seconds to wait before answering it."""
+        now = time.monotonic()
+        count, last = self._failures.pop((address, access_key), (0, now))
+        count = 1 if now - last > self.forget_after else count + 1
+        self._failures[address, access_key] = (count, now)
+        if len(self._failures) > self.most:
+            self._failures.popitem(last=False)
+        return min(self.longest, 0.05 * 2 ** min(count - self.free, 10)) if count > self.free else 0.0
+
+    def succeeded(self, address: str, access_key: str) -> None:
+        """Forget the failures of this address and key."""
+        if self._failures:
+            self._failures.pop((address, access_key), None)
+
+
+async def authenticate(x: Exchange) -> None:
+    """Check the signature; find service, region and account."""
+    try:
+        signed = signature.read(x.request)
+        x.service = signed.service if signed.service in SERVICES else "ec2"
+        x.access_key = signed.access_key[:128]
+        _check(x, signed)
+    except ApiError:
+        if x.access_key:  # without one nothing can be guessed
+            delay = x.emulator.patience.failed(x.request.peer, x.access_key)
+            if delay:
+                await asyncio.sleep(delay)
+        raise
+    x.emulator.patience.succeeded(x.request.peer, x.access_key)
+
+
+def _check(x: Exchange, signed: signature.Signed) -> None:
+    key = x.emulator.keys.get(signed.access_key)
+    if key is None:
+        raise ApiError("InvalidClientTokenId", "The security token included in the request is invalid.", 403)
+    if signed.service not in SERVICES:
+        raise ApiError(
+            "SignatureDoesNotMatch",
+            f"Credential should be scoped to one of these services: {', '.join(SERVICES)}.",
+            403,
+        )
+    signature.check_date(signed, datetime.now(timezone.utc))
+    if not signature.matches(x.request, signed, key.secret):
+        raise ApiError(
+            "SignatureDoesNotMatch",
+            "The request signature we calculated does not match the signature you provided. "
+            "Check your AWS Secret Access Key and signing method.",
+            403,
+        )
+    x.account = key.account
+    x.region = signed.region

@@ -1,0 +1,78 @@
+"""Run the action: dry, or once per client token, or plainly."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from datetime import datetime, timedelta
+from typing import Any
+
+from hive_emulator.action import Behaviour, Call, registry
+from hive_emulator.errors import ApiError
+from hive_emulator.handlers.exchange import Exchange
+
+TOKEN_LIFE = timedelta(hours=24)
+
+
+async def dispatch(x: Exchange) -> None:
+    """Run the behaviour as one unit of work; ``x.answer`` is the XML of its answer's members."""
+    if x.service == "ec2":
+        await x.emulator.seed(x.account, x.region)
+    behaviour = registry()[x.service, x.action]
+    dry = x.params.pop("DryRun", False)
+    token = x.params.get("ClientToken") if x.operation and x.operation.takes_client_token else None
+
+    def work(call: Call) -> str:
+        return _once_per_token(x, call, behaviour, token) if token else _plainly(x, call, behaviour)
+
+    x.answer = await x.emulator.run(
+        x.account,
+        x.region,
+        work,
+        action=x.action,
+        request_id=x.id,
+        dry=dry,
+        stale=x.fault.stale_ms / 1000 if x.fault else 0.0,
+    )
+    if dry:
+        raise ApiError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+
+
+def _plainly(x: Exchange, call: Call, behaviour: Behaviour) -> str:
+    assert x.operation is not None  # noqa: S101 - for the type checker: parsing has set it
+    return x.operation.write(behaviour(call, x.params))
+
+
+def _once_per_token(x: Exchange, call: Call, behaviour: Behaviour, token: str) -> str:
+    """The first answer again for the same token and parameters; an error for other parameters."""
+    id = hashlib.sha256(f"{x.action}\n{token}".encode()).hexdigest()[:40]
+    digest = _digest(x.params)
+    known = call.cloud.get("client-token", id)
+    if known is not None and not _is_old(known, call):
+        if known["digest"] != digest:
+            raise ApiError(
+                "IdempotentParameterMismatch",
+                "The client token has been used before with other parameters.",
+            )
+        return zlib.decompress(base64.b64decode(known["answer"])).decode()
+    answer = _plainly(x, call, behaviour)
+    kept = base64.b64encode(zlib.compress(answer.encode(), 1)).decode()
+    call.cloud.put("client-token", id, {"digest": digest, "answer": kept, "at": call.timestamp()})
+    _forget_old(call)
+    return answer
+
+
+def _digest(params: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(params, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _is_old(record: dict[str, Any], call: Call) -> bool:
+    return datetime.fromisoformat(record["at"][:-1] + "+00:00") < call.now - TOKEN_LIFE
+
+
+def _forget_old(call: Call) -> None:
+    for id, record in call.cloud.oldest("client-token", 2):
+        if _is_old(record, call):
+            call.cloud.delete("client-token", id)

@@ -1,0 +1,188 @@
+"""AWS Signature Version 4, checked: in headers and in presigned query strings.
+
+1. Take the credential, the signed headers and the signature from the ``Authorization`` header or the query.
+2. Check the date: at most five minutes from ours, or not yet past ``X-Amz-Expires``.
+3. Rebuild the canonical request, sign it with the key derived from the secret, compare in constant time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from urllib.parse import quote, unquote_to_bytes
+
+from hive_emulator.errors import ApiError
+from hive_emulator.handlers.exchange import Request
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+SKEW = timedelta(minutes=5)
+LONGEST = 7 * 24 * 3600  # seconds a presigned request may be good for
+_DATE = re.compile(r"[0-9]{8}T[0-9]{6}Z\Z")
+_REGION = re.compile(r"[a-z0-9-]{1,32}\Z")
+# As every SDK writes it; whatever else comes is taken apart piece by piece, to say what is missing.
+_PLAIN = re.compile(rf"{ALGORITHM} Credential=([^,= ]+), ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{{64}})\Z")
+_EMPTY_BODY = hashlib.sha256(b"").hexdigest()
+
+
+@dataclass(frozen=True)
+class Signed:
+    """What a request says about its signature."""
+
+    access_key: str
+    date: str  # of the scope: 20260102
+    region: str
+    service: str
+    signed_headers: tuple[str, ...]
+    signature: str
+    timestamp: str  # 20260102T030405Z
+    expires: int | None  # seconds, of a presigned request
+
+    @property
+    def scope(self) -> str:
+        return f"{self.date}/{self.region}/{self.service}/aws4_request"
+
+
+def incomplete(message: str) -> ApiError:
+    """The error for a signature that can't even be read."""
+    return ApiError("IncompleteSignature", message)
+
+
+def read(request: Request) -> Signed:
+    """The signature of a request; refuses one without, or with half of one."""
+    header = request.headers.get("authorization")
+    if header is not None:
+        return _from_header(request, header)
+    if b"X-Amz-" in request.query:
+        return _from_query(_pairs(request.query))
+    raise ApiError("MissingAuthenticationToken", "Request is missing Authentication Token", 403)
+
+
+def _from_header(request: Request, header: str) -> Signed:
+    plain = _PLAIN.match(header)
+    if plain is not None:
+        return _signed(plain[1], plain[2], plain[3], _timestamp(request), None)
+    algorithm, _, rest = header.partition(" ")
+    if algorithm != ALGORITHM:
+        raise incomplete(f"Unsupported authorization type: expected '{ALGORITHM}'.")
+    parts: dict[str, str] = {}
+    for part in rest.split(","):
+        name, equals, value = part.strip().partition("=")
+        if equals:
+            parts[name] = value
+    for name in ("Credential", "SignedHeaders", "Signature"):
+        if not parts.get(name):
+            raise incomplete(f"Authorization header requires '{name}' parameter.")
+    return _signed(parts["Credential"], parts["SignedHeaders"], parts["Signature"], _timestamp(request), None)
+
+
+def _timestamp(request: Request) -> str:
+    timestamp = request.headers.get("x-amz-date")
+    if not timestamp:
+        raise incomplete("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.")
+    return timestamp
+
+
+def _from_query(pairs: list[tuple[str, str]]) -> Signed:
+    values = dict(pairs)
+    if values.get("X-Amz-Algorithm") != ALGORITHM:
+        raise incomplete(f"AWS query-string parameters must include 'X-Amz-Algorithm={ALGORITHM}'.")
+    for name in ("X-Amz-Credential", "X-Amz-Date", "X-Amz-SignedHeaders", "X-Amz-Signature"):
+        if not values.get(name):
+            raise incomplete(f"AWS query-string parameters must include '{name}'.")
+    expires = values.get("X-Amz-Expires", "300")
+    if not (expires.isascii() and expires.isdigit() and len(expires) < 8 and 0 < int(expires) <= LONGEST):
+        raise incomplete(f"X-Amz-Expires must be a number of seconds from 1 to {LONGEST}.")
+    return _signed(
+        values["X-Amz-Credential"],
+        values["X-Amz-SignedHeaders"],
+        values["X-Amz-Signature"],
+        values["X-Amz-Date"],
+        int(expires),
+    )
+
+
+def _signed(credential: str, headers: str, signature: str, timestamp: str, expires: int | None) -> Signed:
+    parts = credential.split("/")
+    if len(parts) != 5 or not all(parts) or parts[4] != "aws4_request":
+        raise incomplete("Credential must have exactly 5 slash-delimited elements, ending in aws4_request.")
+    access_key, date, region, service, _ = parts
+    names = tuple(headers.split(";"))
+    if "host" not in names:
+        raise ApiError("SignatureDoesNotMatch", "'Host' must be a 'SignedHeader' in the AWS Authorization.", 403)
+    if not _REGION.match(region):
+        raise ApiError("SignatureDoesNotMatch", "Credential should be scoped to a valid region.", 403)
+    if not _DATE.match(timestamp):
+        raise incomplete(f"Date must be in ISO-8601 'basic format', like 20260102T030405Z. Got '{timestamp[:40]}'.")
+    if timestamp[:8] != date:
+        raise ApiError("SignatureDoesNotMatch", "Date in Credential scope does not match the request's date.", 403)
+    return Signed(access_key, date, region, service, names, signature, timestamp, expires)
+
+
+def check_date(signed: Signed, now: datetime) -> None:
+    """Refuse a request from too long ago, or from the future."""
+    text = signed.timestamp  # 20260102T030405Z; strptime is ten times as slow
+    try:
+        day = (int(text[:4]), int(text[4:6]), int(text[6:8]))
+        when = datetime(*day, int(text[9:11]), int(text[11:13]), int(text[13:15]), tzinfo=timezone.utc)
+    except ValueError:
+        raise incomplete(f"'{signed.timestamp}' is not a date.") from None
+    until = when + (SKEW if signed.expires is None else timedelta(seconds=signed.expires))
+    if when - SKEW <= now <= until:
+        return
+    ours = now.strftime("%Y%m%dT%H%M%SZ")
+    if signed.service == "ec2":
+        raise ApiError("RequestExpired", f"Request has expired: it is of {signed.timestamp}, now is {ours}.")
+    word = "expired" if now > until else "not yet current"
+    raise ApiError("SignatureDoesNotMatch", f"Signature {word}: {signed.timestamp}, now is {ours}.", 403)
+
+
+def matches(request: Request, signed: Signed, secret: str) -> bool:
+    """True when the signature is the one that ``secret`` gives."""
+    digest = hashlib.sha256(canonical(request, signed).encode()).hexdigest()
+    text = f"{ALGORITHM}\n{signed.timestamp}\n{signed.scope}\n{digest}"
+    key = signing_key(secret, signed.date, signed.region, signed.service)
+    expected = hmac.digest(key, text.encode(), "sha256").hex()
+    return hmac.compare_digest(expected.encode(), signed.signature.encode("utf-8", "replace"))
+
+
+@lru_cache(maxsize=256)
+def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
+    """The day's key. Four rounds of HMAC, so it is kept."""
+    key = f"AWS4{secret}".encode()
+    for part in (date, region, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+def canonical(request: Request, signed: Signed) -> str:
+    """The canonical request."""
+    query = _canonical_query(request.query) if request.query else ""
+    headers = "".join(f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in signed.signed_headers)
+    body = hashlib.sha256(request.body).hexdigest() if request.body else _EMPTY_BODY
+    path = "/" if request.path == "/" else quote(request.path, safe="/-_.~")
+    return f"{request.method}\n{path}\n{query}\n{headers}\n{';'.join(signed.signed_headers)}\n{body}"
+
+
+def _canonical_query(raw: bytes) -> str:
+    encode: Callable[[str], str] = lambda text: quote(text, safe="-_.~")  # noqa: E731
+    pairs = sorted((encode(k), encode(v)) for k, v in _pairs(raw) if k != "X-Amz-Signature")
+    return "&".join(f"{name}={value}" for name, value in pairs)
+
+
+def _pairs(raw: bytes) -> list[tuple[str, str]]:
+    found = []
+    for pair in raw.split(b"&"):
+        if pair:
+            name, _, value = pair.partition(b"=")
+            found.append((_text(name), _text(value)))
+    return found
+
+
+def _text(raw: bytes) -> str:
+    # Whatever can't be decoded is refused by the parser; here it only must not match by accident.
+    return unquote_to_bytes(raw).decode("utf-8", "backslashreplace")

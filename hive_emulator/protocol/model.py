@@ -1,0 +1,101 @@
+"""The service models at run time: ``model.json`` under ``overlay.json``, compiled action by action."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from hive_emulator.protocol.parse import Node, parse_structure
+from hive_emulator.protocol.serialise import Serialiser
+
+_ID = "{request id}"  # where the request's id goes
+_HERE = Path(__file__).parent
+
+
+@lru_cache(maxsize=1)
+def services() -> dict[str, Any]:
+    """Both files, merged: an overlay's member replaces the model's, a null takes it away."""
+    model = json.loads((_HERE / "model.json").read_bytes())
+    model.pop("botocore")  # the version it was made from
+    _lay_over(model, json.loads((_HERE / "overlay.json").read_bytes()))
+    return model
+
+
+def _lay_over(model: dict[str, Any], overlay: dict[str, Any]) -> None:
+    for key, value in overlay.items():
+        if value is None:
+            model.pop(key, None)
+        elif isinstance(value, dict) and isinstance(model.get(key), dict):
+            _lay_over(model[key], value)
+        else:
+            model[key] = value
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One action: how its parameters are read and how its answer is written."""
+
+    service: str
+    name: str
+    shapes: dict[str, Any]
+    input_shape: str | None
+    frame: tuple[str, str]  # what comes before and after the answer's members, with _ID in one of them
+    output_shape: str | None
+    serialiser: Serialiser
+
+    @property
+    def takes_client_token(self) -> bool:
+        return "ClientToken" in self._input_members
+
+    @property
+    def _input_members(self) -> dict[str, Any]:
+        return self.shapes[self.input_shape]["members"] if self.input_shape else {}
+
+    def parse(self, tree: dict[str, Node]) -> dict[str, Any]:
+        """The parameters in ``tree`` by botocore's names."""
+        ec2 = services()[self.service]["metadata"]["protocol"] == "ec2"
+        return parse_structure(self.shapes, self.input_shape, tree, ec2)
+
+    def write(self, answer: dict[str, Any]) -> str:
+        """The members of an answer as XML."""
+        return self.serialiser.text(self.output_shape, answer) if self.output_shape else ""
+
+    def serialise(self, answer: dict[str, Any], request_id: str) -> str:
+        """The whole XML document of an answer."""
+        return self.framed(self.write(answer), request_id)
+
+    def framed(self, members: str, request_id: str) -> str:
+        """The document around an answer's members, which were written before."""
+        head, tail = self.frame
+        return f"{head.replace(_ID, request_id)}{members}{tail.replace(_ID, request_id)}"
+
+
+@cache
+def _serialiser(service: str) -> Serialiser:
+    return Serialiser(services()[service]["shapes"])
+
+
+@cache
+def operation(service: str, name: str) -> Operation | None:
+    """The compiled action, or None when the model doesn't have it."""
+    model = services().get(service)
+    if model is None or name not in model["operations"]:
+        return None
+    parts = model["operations"][name]
+    frame = _frame(name, model["metadata"])
+    shapes = model["shapes"]
+    output = parts.get("output", {}).get("shape")
+    return Operation(service, name, shapes, parts.get("input", {}).get("shape"), frame, output, _serialiser(service))
+
+
+def _frame(name: str, metadata: dict[str, Any]) -> tuple[str, str]:
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<{name}Response xmlns="{metadata["xmlNamespace"]}">'
+    if metadata["protocol"] == "ec2":
+        return head + f"<requestId>{_ID}</requestId>", f"</{name}Response>"
+    return (
+        f"{head}<{name}Result>",
+        f"</{name}Result><ResponseMetadata><RequestId>{_ID}</RequestId></ResponseMetadata></{name}Response>",
+    )

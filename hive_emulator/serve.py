@@ -1,0 +1,108 @@
+"""``hive-emulator serve``: put the parts together, run until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hive_emulator import certificates, keys
+from hive_emulator.config import CloudConfig
+from hive_emulator.ec2 import interrupted
+from hive_emulator.emulator import Emulator, load_actions
+from hive_emulator.faults import Fault
+from hive_emulator.handlers import handle
+from hive_emulator.handlers.access_log import AccessLog
+from hive_emulator.handlers.exchange import Exchange, Request, Response
+from hive_emulator.server import HttpServer
+from hive_emulator.store import make_store
+
+
+@dataclass
+class Options:
+    """What the command line gives."""
+
+    host: str
+    port: int
+    http: bool
+    data_dir: Path
+    store: str
+    config: CloudConfig = field(default_factory=CloudConfig)
+    faults: list[Fault] = field(default_factory=list)
+    quiet: bool = False
+
+
+def run(options: Options) -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit code."""
+    import uvloop
+
+    _logging(options)
+    sys.setswitchinterval(0.0005)  # the store's thread gets its turn ten times as soon: more commits a second
+    return uvloop.run(serve(options))
+
+
+async def serve(options: Options) -> int:
+    """Start, say so in one line, and wait for the end."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    load_actions()
+    options.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store = make_store(options.store, options.data_dir)
+    await store.open()
+    emulator = Emulator(
+        store,
+        options.config,
+        keys.load(options.data_dir, os.environ, options.config.account),
+        admin_token=_admin_token(options.data_dir),
+    )
+    emulator.set_faults(options.faults)
+    emulator.access_log = None if options.quiet else AccessLog(sys.stderr)
+
+    async def application(request: Request) -> Response:
+        return await handle(Exchange(request, emulator))
+
+    server = HttpServer(application)
+    tls = None if options.http else certificates.server_context(options.data_dir, options.host)
+    port = await server.start(options.host, options.port, tls)
+    interrupted.begin_again(emulator)
+    _announce(options, port)
+    await stop.wait()
+    await server.stop()
+    await emulator.close()
+    if emulator.access_log:
+        emulator.access_log.close()
+    return 0
+
+
+def _announce(options: Options, port: int) -> None:
+    """The one line, and a note in the data folder for ``env``, ``status`` and the others."""
+    scheme = "http" if options.http else "https"
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    endpoint = f"{scheme}://{host}:{port}"
+    note = {"endpoint": endpoint, "region": options.config.region, "pid": os.getpid()}
+    (options.data_dir / "endpoint.json").write_text(json.dumps(note) + "\n", encoding="utf-8")
+    trust = "" if options.http else f"; trust it with AWS_CA_BUNDLE={options.data_dir / 'ca.pem'}"
+    command = f'eval "$(hive-emulator env --data-dir {options.data_dir})"'
+    print(f"Hive is ready on {endpoint} ({options.store} store){trust}; use it with {command}", flush=True)
+
+
+def _admin_token(data_dir: Path) -> str:
+    """For the admin calls: from ``HIVE_ADMIN_TOKEN``, or made once and kept."""
+    given = os.environ.get("HIVE_ADMIN_TOKEN")
+    path = data_dir / "admin-token"
+    if given or not path.exists():
+        token = given or secrets.token_urlsafe(24)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(token + "\n")
+    return path.read_text().strip()
+
+
+def _logging(options: Options) -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")

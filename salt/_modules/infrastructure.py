@@ -1,0 +1,94 @@
+"""
+Questions about an environment from a minion. Nothing here changes or starts anything.
+
+They are answered where the states live; every other minion has its outputs in pillar, under ``terraform``.
+"""
+
+import importlib
+import importlib.util
+
+__virtualname__ = "infrastructure"
+
+
+def __virtual__():
+    if importlib.util.find_spec("saltform") is None:
+        return False, "the Python package saltform is not installed here: salt-pip install saltform"
+    return __virtualname__
+
+
+def _ask(verb, *arguments):
+    from saltform import bridge
+
+    dunders = {name: globals()[name] for name in ("__opts__", "__pillar__", "__salt__", "__context__")}
+    work = getattr(importlib.import_module(f"saltform.operations.{verb}"), verb)
+    return bridge.minion_call(dunders, work, *arguments)
+
+
+def components(environment):
+    """
+    The components of an environment in the order in which a deploy does them.
+
+    environment
+        The environment.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call infrastructure.components staging
+    """
+    return _ask("validate", environment)["order"]
+
+
+def graph(environment, format="tree"):
+    """
+    Which component needs which.
+
+    environment
+        The environment.
+
+    format
+        ``tree``, ``dot``, ``mermaid`` or ``svg``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call infrastructure.graph staging
+    """
+    return _ask("graph", environment, format)["text"]
+
+
+def outputs(environment, component=None):
+    """
+    The outputs of an environment's components, by component. Sensitive values are not shown.
+
+    environment
+        The environment.
+
+    component
+        Names or globs; all when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call infrastructure.outputs staging networking
+    """
+    return _ask("outputs", environment, component)["outputs"]
+
+
+def status(environment):
+    """
+    Where every component stands: applied, never applied, pending change, changed outside, half done, orphan.
+
+    environment
+        The environment.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call infrastructure.status staging
+    """
+    return _ask("status", environment)["components"]

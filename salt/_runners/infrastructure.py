@@ -1,0 +1,566 @@
+"""
+Bring environments of Terraform components up and down, from pillar.
+
+Every function returns the dictionary that ``docs/returns.md`` describes; ``--out=json`` prints it as it is.
+
+Exit codes: 0 done, 1 failed, 2 changes or drift found, 75 locked by another run, 130 cancelled.
+"""
+
+import importlib.util
+
+__virtualname__ = "infrastructure"
+
+
+def __virtual__():
+    # Found, not imported: every salt-run on this master loads this file.
+    if importlib.util.find_spec("saltform") is None:
+        return False, "the Python package saltform is not installed here: salt-pip install saltform"
+    return __virtualname__
+
+
+def _call(verb, unknown, *arguments):
+    """Every function takes any keyword and any lack of one: Salt itself would exit with 0 on either mistake."""
+    from saltform import bridge
+
+    dunders = {name: globals().get(name) for name in ("__opts__", "__context__", "__user__", "__jid__")}
+    return bridge.runner_call(dunders, verb, unknown, *arguments)
+
+
+def _options(given):
+    return {name: value for name, value in given.items() if name not in ("environment", "kwargs")}
+
+
+def validate(environment=None, **kwargs):
+    """
+    Check the pillar of an environment, or of all: everything at once, modules included. Starts nothing.
+
+    environment
+        The environment; all of them when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.validate staging
+    """
+    return _call("validate", kwargs, environment)
+
+
+def plan(
+    environment=None,
+    components=None,
+    only=None,
+    refresh=None,
+    parallelism=None,
+    replace=None,
+    **kwargs,
+):
+    """
+    Show what a deploy would do. Exit code 2 when there is something to do.
+
+    environment
+        The environment.
+
+    components
+        Names or globs of components, as a list or separated by commas; all when left out. What they need is
+        planned with them.
+
+    only
+        Plan the named components without what they need.
+
+    refresh
+        Plan components that are unchanged too, so that changes of reality show.
+
+    parallelism
+        How many components at once; pillar's value when left out.
+
+    replace
+        Address of a resource to plan a replacement for, with exactly one component named.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.plan staging components=consul
+    """
+    options = _options(locals())
+    return _call("plan", kwargs, environment, options)
+
+
+def deploy(
+    environment=None,
+    components=None,
+    only=None,
+    refresh=None,
+    parallelism=None,
+    on_error=None,
+    dry_run=None,
+    replace=None,
+    preserve_data=None,
+    **kwargs,
+):
+    """
+    Bring an environment up in the right order. What is unchanged starts no process at all.
+
+    environment
+        The environment.
+
+    components
+        Names or globs of components, as a list or separated by commas; all when left out. What they need is
+        deployed first, and that is said.
+
+    only
+        Deploy the named components without what they need.
+
+    refresh
+        Compare unchanged components with reality too.
+
+    parallelism
+        How many components at once; pillar's value when left out.
+
+    on_error
+        ``stop`` (nothing new starts), ``continue`` (only what needs the failed one is skipped) or ``rollback`` (what
+        this run created is destroyed, and what it changed goes back to its last good release).
+
+    dry_run
+        Show what would happen and change nothing.
+
+    replace
+        Address of a resource to create anew, with exactly one component named.
+
+    preserve_data
+        ``False`` allows a component marked ``stateful`` to delete or replace what it holds.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.deploy staging
+        salt-run infrastructure.deploy staging components=consul only=True
+    """
+    options = _options(locals())
+    return _call("deploy", kwargs, environment, options)
+
+
+def destroy(
+    environment=None,
+    components=None,
+    only=None,
+    parallelism=None,
+    on_error=None,
+    dry_run=None,
+    preserve_data=None,
+    yes=None,
+    **kwargs,
+):
+    """
+    Destroy an environment in the exact reverse of the deploy's order. Without ``yes=True`` it only shows what.
+
+    environment
+        The environment.
+
+    components
+        Names or globs, orphans included; all of pillar's and all orphans when left out. What needs them is
+        destroyed first, and that is said.
+
+    only
+        Destroy the named components without what needs them.
+
+    parallelism
+        How many components at once; pillar's value when left out.
+
+    on_error
+        ``stop`` or ``continue``.
+
+    dry_run
+        The same as leaving ``yes`` out.
+
+    preserve_data
+        ``False`` destroys components marked ``stateful`` too; otherwise they and what they need are kept.
+
+    yes
+        Really do it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.destroy staging
+        salt-run infrastructure.destroy staging yes=True
+    """
+    options = _options(locals())
+    return _call("destroy", kwargs, environment, options)
+
+
+def drift(
+    environment=None,
+    components=None,
+    heal=None,
+    dry_run=None,
+    parallelism=None,
+    over=None,
+    every=None,
+    **kwargs,
+):
+    """
+    What is not as the states say: reality against state, and code against state beside it. Exit code 2 when there
+    is drift that nobody has acknowledged, 1 when a component could not be checked.
+
+    environment
+        The environment.
+
+    components
+        Names or globs of components, as a list or separated by commas; all when left out.
+
+    heal
+        Apply back what drifted, by a deploy of its own. A component whose code has changed too is left alone.
+
+    dry_run
+        With ``heal``: show what would be applied, and change nothing.
+
+    parallelism
+        How many components at once; pillar's value when left out.
+
+    over
+        A time such as ``30m``: the checks start evenly over it, so that an API isn't asked for everything at once.
+
+    every
+        A time such as ``1h``: what was checked less than that ago, by any master on this run log, is left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.drift staging
+        salt-run infrastructure.drift staging components=networking heal=True
+    """
+    options = _options(locals())
+    return _call("drift", kwargs, environment, options)
+
+
+def acknowledge(environment=None, component=None, finding=None, until=None, reason=None, **kwargs):
+    """
+    Say that a difference is known and may stay until a date: until then it is no news.
+
+    environment
+        The environment.
+
+    component
+        The component.
+
+    finding
+        The resource's address, or the address with the attribute, as ``drift`` shows it; ``*`` stands for anything.
+
+    until
+        A date (``2026-12-01``), or a time from now (``7d``). A year at most.
+
+    reason
+        Why, for whoever reads it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.acknowledge staging networking aws_vpc.this.tags.Name until=7d reason='audit'
+    """
+    return _call("acknowledge", kwargs, environment, component, finding, until, reason)
+
+
+def sync_states(environment=None, **kwargs):
+    """
+    Bring the run log's copy of serials, outputs and addresses in step with the states, also with those that a plain
+    ``terraform apply`` has changed, and say which those are. Minions that see an output that changed get a fresh
+    pillar. Starts nothing.
+
+    environment
+        The environment; all of them when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.sync_states staging
+    """
+    return _call("sync_states", kwargs, environment)
+
+
+def status(environment=None, **kwargs):
+    """
+    Where every component stands: applied, never applied, pending change, changed outside, half done, orphan.
+
+    environment
+        The environment.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.status staging
+    """
+    return _call("status", kwargs, environment)
+
+
+def outputs(environment=None, component=None, **kwargs):
+    """
+    The outputs of the components, read from their states. Sensitive values are not shown.
+
+    environment
+        The environment.
+
+    component
+        Names or globs; all when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.outputs staging networking
+    """
+    return _call("outputs", kwargs, environment, component)
+
+
+def graph(environment=None, format="tree", **kwargs):
+    """
+    Which component needs which.
+
+    environment
+        The environment.
+
+    format
+        ``tree``, ``dot``, ``mermaid`` or ``svg``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.graph staging
+        salt-run infrastructure.graph staging format=svg
+    """
+    return _call("graph", kwargs, environment, format)
+
+
+def history(environment=None, limit=20, **kwargs):
+    """
+    The newest runs first.
+
+    environment
+        Only runs of this environment.
+
+    limit
+        How many.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.history staging
+    """
+    return _call("history", kwargs, environment, limit)
+
+
+def show(run="last", **kwargs):
+    """
+    One run with all its steps, as it was recorded.
+
+    run
+        The run's id; ``last`` is the newest.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.show last
+    """
+    return _call("show", kwargs, str(run))
+
+
+def resume(run=None, **kwargs):
+    """
+    Go on with a run that died, was cancelled or failed: the same run, with its author, its options and the
+    configuration that it began with. What it had done is not done again.
+
+    run
+        The run's id; the newest one that can be continued when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.resume 20261116033000123456
+    """
+    return _call("resume", kwargs, None if run is None else str(run))
+
+
+def abandon(run=None, **kwargs):
+    """
+    Put a run away that died, was cancelled or failed and that nobody wants to go on with. What it made stays.
+
+    run
+        The run's id.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.abandon 20261116033000123456
+    """
+    return _call("abandon", kwargs, str(run or ""))
+
+
+def cancel(run=None, now=None, **kwargs):
+    """
+    Stop a run from another shell: nothing new starts, every terraform finishes what it has begun.
+
+    run
+        The run's id.
+
+    now
+        ``True``: every terraform has only seconds to finish, then it is killed.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.cancel 20261116033000123456
+    """
+    return _call("cancel", kwargs, str(run or ""), now)
+
+
+def log(run="last", component=None, **kwargs):
+    """
+    Everything that terraform said about one component in one run, secrets masked.
+
+    run
+        The run's id; ``last`` is the newest.
+
+    component
+        The component.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.log 20261116033000123456 consul
+    """
+    return _call("log", kwargs, str(run), component)
+
+
+def locks(environment=None, **kwargs):
+    """
+    Who works on what at this moment: run, author, host, process, since when.
+
+    environment
+        The environment.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.locks staging
+    """
+    return _call("locks", kwargs, environment)
+
+
+def unlock(environment=None, component=None, reason=None, **kwargs):
+    """
+    Clear what a dead holder left in the way of a component, on record. Never a living holder's lock.
+
+    environment
+        The environment.
+
+    component
+        The component.
+
+    reason
+        Why; required.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.unlock staging consul reason='the machine was reset'
+    """
+    return _call("unlock", kwargs, environment, component, reason)
+
+
+def report(run="last", format="html", **kwargs):
+    """
+    Write a run down as a file, and say where it is.
+
+    run
+        The run's id; ``last`` is the newest.
+
+    format
+        ``json``, ``markdown`` or ``html``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.report last format=markdown
+    """
+    return _call("report", kwargs, str(run), format)
+
+
+def preflight(environment=None, components=None, **kwargs):
+    """
+    Check everything that a deploy will need, all at once: binary, providers, states, credentials, disk, modules.
+
+    environment
+        The environment.
+
+    components
+        Names or globs; all when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.preflight staging
+    """
+    return _call("preflight", kwargs, environment, components)
+
+
+def credentials(environment=None, component=None, check=None, **kwargs):
+    """
+    Which source serves which credentials, for how long, and whether they authenticate. Values are never shown.
+
+    environment
+        The environment.
+
+    component
+        Names or globs; all when left out.
+
+    check
+        Only say whether they authenticate.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.credentials staging
+        salt-run infrastructure.credentials staging consul check=True
+    """
+    return _call("credentials", kwargs, environment, component, check)
+
+
+def upgrade(environment=None, component=None, dry_run=None, **kwargs):
+    """
+    Renew the provider locks within what ``version:`` allows, and show what changed. The next deploy uses them.
+
+    environment
+        The environment.
+
+    component
+        Names or globs; all when left out.
+
+    dry_run
+        Show what would change and keep the locks as they are.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.upgrade staging networking
+    """
+    return _call("upgrade", kwargs, environment, component, dry_run)

@@ -1,0 +1,121 @@
+"""What Salt offers on this host: event buses, file server, and who sent a job."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from saltform.config.load import ROOT
+from saltform.errors import ConfigError, ModuleError, Problem
+from saltform.events import QueuedEvents
+
+log = logging.getLogger(__name__)
+
+
+def with_root(pillar: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]:
+    if ROOT not in pillar:
+        where = f"{ROOT} (pillar of {minion_id})"
+        raise ConfigError([Problem(where, "no such key", f"{minion_id} targeted in pillar/top.sls")])
+    return pillar
+
+
+def master_events(opts: Mapping[str, Any]) -> QueuedEvents:
+    """Fires on the master's bus. Not through `__jid_event__`, which prints to stdout and spoils `--out=json`."""
+    bus: list[Any] = []
+
+    def send(tag: str, data: dict[str, Any]) -> object:
+        import salt.utils.event
+
+        if not bus:
+            bus.append(salt.utils.event.get_event("master", sock_dir=opts["sock_dir"], opts=dict(opts), listen=False))
+        return bus[0].fire_event(data, tag, timeout=1000)
+
+    def hang_up() -> None:
+        for each in bus:
+            each.destroy()
+
+    return QueuedEvents(send, hang_up=hang_up)
+
+
+def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[str | tuple[str, ...]], None]:
+    """Asks minions to refresh their pillar and doesn't wait: they do it on their own time, and some are away."""
+
+    def refresh(targets: str | tuple[str, ...]) -> None:
+        import salt.client
+        from salt.exceptions import SaltException
+
+        kind = "compound" if isinstance(targets, str) else "list"
+        wanted = targets if isinstance(targets, str) else list(targets)
+        try:
+            with salt.client.get_local_client(mopts=dict(opts)) as client:
+                client.cmd_async(wanted, "saltutil.refresh_pillar", tgt_type=kind)
+        except SaltException:
+            log.warning("could not ask %s to refresh their pillar: is the master running?", targets)
+
+    return refresh
+
+
+def minion_bus(functions: Mapping[str, Any]) -> Callable[[str, dict[str, Any]], object]:
+    context = contextvars.copy_context()  # without it, Salt's functions have no __opts__ in the events' thread
+    send = functions["event.send"]
+    return lambda tag, data: context.run(send, tag, data)
+
+
+def job_author(opts: Mapping[str, Any]) -> str:
+    """Who sent the job that this process works on, from the minion's own note of it: arguments can be forged."""
+    import salt.payload
+    import salt.utils.user
+    from salt.exceptions import SaltDeserializationError
+
+    for note in Path(opts["cachedir"], "proc").glob("*"):
+        try:
+            job = salt.payload.loads(note.read_bytes())
+        except (OSError, ValueError, SaltDeserializationError):
+            continue  # another job ended this moment
+        if isinstance(job, dict) and job.get("pid") == os.getpid() and job.get("user"):
+            return str(job["user"])
+    return str(salt.utils.user.get_specific_user())  # salt-call: whoever is at this shell
+
+
+def salt_fetcher(opts: Mapping[str, Any]) -> Callable[[str], Path]:
+    """`salt://` folders through Salt's own file client, so that every file server backend works."""
+
+    def fetch(reference: str) -> Path:
+        import salt.fileclient
+
+        path = reference.removeprefix("salt://").rstrip("/")
+        with salt.fileclient.get_file_client(_file_client_opts(opts)) as client:
+            files = client.cache_dir(f"salt://{path}", "base")
+            if not files:
+                raise ModuleError(
+                    f"no folder {reference!r} on the file server", "no file below it", "check file_roots and the path"
+                )
+            root = _root_of(files, Path(path).parts)
+            _remove_stale(root, files, Path(opts["cachedir"], "files"))
+            return root
+
+    return fetch
+
+
+def _root_of(files: Iterable[str], asked: tuple[str, ...]) -> Path:
+    """Every file is cached below one folder, whose path ends as the reference does."""
+    common = Path(os.path.commonpath([Path(file).parent for file in files]))
+    return next(folder for folder in (common, *common.parents) if folder.parts[-len(asked) :] == asked)
+
+
+def _remove_stale(root: Path, files: Iterable[str], cache: Path) -> None:
+    """Salt's cache keeps files that the file server no longer has: they would stay in the module for ever."""
+    if root.is_relative_to(cache):  # never in a file root
+        there = set(map(Path, files))
+        for path in root.rglob("*"):
+            if path.is_file() and path not in there:
+                path.unlink(missing_ok=True)
+
+
+def _file_client_opts(opts: Mapping[str, Any]) -> dict[str, Any]:
+    """On a master the files are at hand: ask the file server in this process and not over the network."""
+    return dict(opts) | ({"file_client": "local"} if opts.get("__role") == "master" else {})

@@ -1,0 +1,84 @@
+"""Runners: their pillar, their exit codes, their author."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.bridge.host import master_events, pillar_refresher, salt_fetcher, with_root
+from saltform.config import load_settings
+from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
+from saltform.operations.options import bad
+from saltform.operations.result import failure
+from saltform.operations.services import Services
+from saltform.progress import Progress
+from saltform.runlog import new_run_id
+
+
+def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any], *arguments: Any) -> dict[str, Any]:
+    """Do a runner's verb, `saltform.operations.VERB.VERB`, and set both of Salt's exit codes.
+
+    `unknown` are keywords that the verb doesn't have; those in underscores are Salt's own.
+    """
+    services = None
+    try:
+        for name in unknown:
+            if not name.startswith("__"):
+                raise bad(name, f"{verb} has no such argument")
+        services = _runner_services(dunders)
+        returned = call(verb, services, *arguments)
+    except Exception as error:
+        returned = failure(verb, error)
+    except (KeyboardInterrupt, SystemExit):
+        # Salt's own answer to a signal is an exit with 0. A run catches signals itself; this was before or after it.
+        returned = failure(verb, Cancelled(f"{verb} was cancelled", "by a signal, when no terraform was at work"))
+    finally:
+        if services is not None:
+            services.close()
+    # Salt takes the command line's exit code from the return and an orchestration's verdict from the context,
+    # which leaks from one reactor call to the next: it is always set, 0 too. "Changes found" is no failure there.
+    code = returned["retcode"]
+    dunders["__context__"]["retcode"] = EXIT_DONE if code == EXIT_CHANGES else code
+    return returned
+
+
+def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
+    """One verb, imported only now: every `salt-run` on a master loads our runner, and must not pay for all of it."""
+    module = importlib.import_module(f"saltform.operations.{verb}")
+    returned: dict[str, Any] = getattr(module, verb)(services, *arguments)
+    return returned
+
+
+def _runner_services(dunders: Mapping[str, Any]) -> Services:
+    opts = dict(dunders["__opts__"])  # plain: what Salt's loader hands out can't be read from other threads
+    settings = load_settings(opts)
+    return Services(
+        settings=settings,
+        pillar=_runner_pillar(opts, settings.pillar_id or opts["id"]),
+        author=str(dunders.get("__user__") or opts.get("user") or "unknown"),
+        run_id=str(dunders.get("__jid__") or "") or new_run_id(),
+        events=master_events(opts),
+        progress=Progress() if _someone_watches(opts) else None,
+        fetch_salt=salt_fetcher(opts),
+        refresh_pillar=pillar_refresher(opts),
+    )
+
+
+def _runner_pillar(opts: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]:
+    """A runner has no pillar: it is compiled for one id, by default the master's own, as in an orchestration."""
+    import salt.pillar
+
+    grains = dict(opts.get("grains") or {}) | {"id": minion_id}
+    compiled = salt.pillar.Pillar(dict(opts), grains, minion_id, opts.get("saltenv") or "base").compile_pillar()
+    if compiled.get("_errors"):
+        raise ConfigError(
+            Problem(f"pillar of {minion_id}", str(error), "pillar files that render") for error in compiled["_errors"]
+        )
+    return with_root(compiled, minion_id)
+
+
+def _someone_watches(opts: Mapping[str, Any]) -> bool:
+    """Progress goes to stderr when a person or a script called `salt-run`; nobody reads a background run's stderr."""
+    return "fun" in opts and not opts.get("async") and sys.stderr is not None

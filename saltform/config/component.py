@@ -1,0 +1,196 @@
+"""One component's keys, and the defaults they fall back to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saltform.config.names import IDENTIFIER, nearest
+from saltform.config.providers import read_source
+from saltform.config.reader import Reader
+from saltform.config.types import Backend, Component, CredentialSource, Input, Provider, Retry, Timeouts
+
+COMPONENT_KEYS = frozenset(
+    "module provider variables secret_variables inputs needs stateful backend binary version timeouts "
+    "retry renamed_from adopt targets outputs drift".split()
+)
+BACKENDS = ("local",)
+_RULE = re.compile(r"[^.\s]+\.[^.\s].*")
+_INPUT = re.compile(r"@([^.@\s]+)\.([A-Za-z_][A-Za-z0-9_-]*)")
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """`infrastructure:defaults`: what a component or environment that says nothing gets."""
+
+    binary: str = "auto"
+    version: str = ""
+    backend: Backend = Backend()
+    on_error: str = "stop"
+    parallelism: int = 4
+    timeouts: Timeouts = Timeouts()
+    retry: Retry = Retry()
+    targets: str | tuple[str, ...] = ""
+
+
+def read_defaults(reader: Reader, error_modes: Iterable[str]) -> Defaults:
+    reader.only(("binary", "version", "backend", "on_error", "parallelism", "timeouts", "retry", "targets"))
+    return Defaults(
+        binary=reader.text("binary", "auto"),
+        version=reader.text("version"),
+        backend=_read_backend(reader, Backend()),
+        on_error=reader.choice("on_error", "stop", error_modes),
+        parallelism=reader.number("parallelism", 4, 1, 256),
+        timeouts=_read_timeouts(reader, Timeouts()),
+        retry=_read_retry(reader, Retry()),
+        targets=_read_targets(reader, ""),
+    )
+
+
+def read_component(
+    reader: Reader,
+    environment: str,
+    name: str,
+    defaults: Defaults,
+    providers: Mapping[str, Provider],
+    ignore_drift: tuple[str, ...] = (),
+) -> Component:
+    reader.only(COMPONENT_KEYS)
+    module = reader.text("module")
+    if not module and not isinstance(reader.tree.get("module"), int | float):
+        reader.problem("module", reader.tree.get("module"), "a module: NAME, salt://PATH or git::URL//PATH?ref=REF")
+    variables = reader.values("variables")
+    inputs = _read_inputs(reader.section("inputs"))
+    secrets = _read_secret_variables(reader.section("secret_variables"))
+    _check_variable_names(reader, variables, inputs, secrets)
+    return Component(
+        environment=environment,
+        name=name,
+        module=module,
+        provider=_read_provider_name(reader, providers),
+        variables=variables,
+        secret_variables=secrets,
+        inputs=inputs,
+        needs=tuple(reader.texts("needs")),
+        stateful=reader.flag("stateful"),
+        backend=_read_backend(reader, defaults.backend),
+        binary=reader.text("binary", defaults.binary),
+        version=reader.text("version", defaults.version),
+        timeouts=_read_timeouts(reader, defaults.timeouts),
+        retry=_read_retry(reader, defaults.retry),
+        renamed_from=reader.text("renamed_from"),
+        adopt=_read_adopt(reader.section("adopt")),
+        targets=_read_targets(reader, defaults.targets),
+        output_targets=_read_output_targets(reader.section("outputs")),
+        ignore_drift=(*ignore_drift, *read_ignored_drift(reader)),
+        path=reader.path,
+    )
+
+
+def _read_provider_name(reader: Reader, providers: Mapping[str, Provider]) -> Provider | None:
+    name = reader.text("provider")
+    if name and name not in providers:
+        expected = "one of infrastructure:providers: " + (", ".join(sorted(providers)) or "(there is none)")
+        reader.problem("provider", name, expected, nearest(name, providers))
+    return providers.get(name)
+
+
+def _read_inputs(reader: Reader) -> tuple[Input, ...]:
+    inputs = []
+    for variable, value in reader.tree.items():
+        match = _INPUT.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            reader.problem(str(variable), value, '"@component.output" (a fixed value goes under variables)')
+        else:
+            inputs.append(Input(str(variable), match[1], match[2]))
+    return tuple(inputs)
+
+
+def _read_secret_variables(reader: Reader) -> dict[str, CredentialSource]:
+    return {str(name): read_source(reader.section(name)) for name in reader.tree}
+
+
+def _check_variable_names(
+    reader: Reader,
+    variables: Mapping[str, Any],
+    inputs: Iterable[Input],
+    secrets: Mapping[str, CredentialSource],
+) -> None:
+    seen: dict[str, str] = {}
+    named = [("variables", name) for name in variables]
+    named += [("inputs", item.variable) for item in inputs]
+    named += [("secret_variables", name) for name in secrets]
+    for place, name in named:
+        if not IDENTIFIER.fullmatch(name):
+            reader.problem(f"{place}:{name}", name, "a name that Terraform accepts for a variable")
+        if name in seen:
+            reader.problem(f"{place}:{name}", name, f"a variable that isn't set under {seen[name]} too")
+        seen[name] = place
+
+
+def _read_backend(reader: Reader, default: Backend) -> Backend:
+    if reader.tree.get("backend") is None:
+        return default
+    section = reader.section("backend")
+    section.only(("type",))
+    return Backend(type=section.choice("type", "local", BACKENDS))
+
+
+def _read_timeouts(reader: Reader, default: Timeouts) -> Timeouts:
+    if reader.tree.get("timeouts") is None:
+        return default
+    section = reader.section("timeouts")
+    section.only(("init", "plan", "apply"))
+    return Timeouts(
+        init=section.seconds("init", default.init),
+        plan=section.seconds("plan", default.plan),
+        apply=section.seconds("apply", default.apply),
+    )
+
+
+def _read_retry(reader: Reader, default: Retry) -> Retry:
+    if reader.tree.get("retry") is None:
+        return default
+    section = reader.section("retry")
+    section.only(("attempts", "wait", "longest"))
+    return Retry(
+        attempts=section.number("attempts", default.attempts, 1, 20),
+        wait=section.seconds("wait", default.wait),
+        longest=section.seconds("longest", default.longest),
+    )
+
+
+def _read_adopt(reader: Reader) -> dict[str, str]:
+    return {str(address): reader.text(address) for address in reader.tree}
+
+
+def _read_targets(reader: Reader, default: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """A compound expression, or a list of minion ids."""
+    value = reader.tree.get("targets")
+    if value is None:
+        return default
+    if isinstance(value, str):
+        return value
+    return tuple(reader.texts("targets"))
+
+
+def _read_output_targets(reader: Reader) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for name in reader.tree:
+        section = reader.section(name)
+        section.only(("targets",))
+        found[str(name)] = tuple(section.texts("targets"))
+    return found
+
+
+def read_ignored_drift(reader: Reader) -> tuple[str, ...]:
+    """`drift: {ignore: [ADDRESS.ATTRIBUTE]}` of an environment or a component; `*` stands for anything."""
+    section = reader.section("drift")
+    section.only(("ignore",))
+    rules = section.texts("ignore")
+    for rule in rules:
+        if not _RULE.fullmatch(rule):
+            section.problem("ignore", rule, "TYPE.NAME.ATTRIBUTE such as aws_instance.*.tags.LastScan")
+    return tuple(rules)

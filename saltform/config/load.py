@@ -1,0 +1,146 @@
+"""`infrastructure:` of the pillar → environments of components, checked as a whole.
+
+1. Defaults and providers are read once.
+2. Each environment's components are read on their own.
+3. Names that point at other components (`inputs`, `needs`, `renamed_from`) are resolved, `'*'` is spelt out.
+4. A circle is shown as its path.
+All problems of all steps are raised together as one ConfigError; nothing is returned when there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saltform.config.component import Defaults, read_component, read_defaults, read_ignored_drift
+from saltform.config.names import NAME, NAME_RULE, nearest
+from saltform.config.policies import Policies, read_policies
+from saltform.config.providers import read_provider
+from saltform.config.reader import Reader
+from saltform.config.sources import validate_vault
+from saltform.config.types import Component, Environment, Provider
+from saltform.errors import ConfigError, CycleError, Problem, UnknownName
+from saltform.graph import Graph
+from saltform.schedule import ON_ERROR
+
+ROOT = "infrastructure"
+
+
+@dataclass(frozen=True)
+class Infrastructure:
+    """All environments that were asked for, and what they share."""
+
+    environments: Mapping[str, Environment]
+    providers: Mapping[str, Provider]
+    vault: Mapping[str, Any]
+
+    def environment(self, name: str) -> Environment:
+        if name not in self.environments:
+            raise UnknownName("environment", name, self.environments, nearest(name, self.environments))
+        return self.environments[name]
+
+
+Inspect = Callable[[Environment], Iterable[Problem]]
+
+
+def load(
+    pillar: Mapping[str, Any],
+    environment: str | None = None,
+    inspect: Inspect = lambda _: (),
+    has_orphans: Callable[[str], bool] = lambda _: False,
+) -> Infrastructure:
+    """Read and check the pillar; with `environment` only that one, so that a run of one doesn't pay for all.
+
+    `inspect` adds the problems that can't be seen in pillar alone, so that they are reported with all others.
+    An environment without components is one that was forgotten to be written, unless it still has orphans.
+    """
+    problems: list[Problem] = []
+    root = Reader(pillar.get(ROOT), ROOT, problems)
+    if not root.tree:
+        found = "nothing" if ROOT not in pillar else "an empty mapping"
+        expected = "a mapping with providers and environments (is the pillar targeted to this id?)"
+        raise ConfigError(problems or [Problem(ROOT, found, expected)])
+    root.only(("defaults", "providers", "environments", "vault", "policies"))
+    providers = _read_providers(root.section("providers"))
+    defaults = read_defaults(root.section("defaults"), ON_ERROR)
+    problems.extend(validate_vault(pillar[ROOT].get("vault") or {}))
+    section = root.section("environments")
+    if environment is not None and environment not in section.tree:
+        raise UnknownName("environment", environment, section.tree, nearest(environment, section.tree))
+    names = [environment] if environment is not None else [str(name) for name in section.tree]
+    policies = read_policies(root, Policies())
+    environments = {name: _read_environment(section, name, defaults, providers, policies) for name in names}
+    for each in environments.values():
+        if not each.components and not has_orphans(each.name):
+            where = f"{ROOT}:environments:{each.name}:components"
+            problems.append(Problem(where, "nothing", "at least one component"))
+        problems.extend(inspect(each))
+    if problems:
+        raise ConfigError(problems)
+    return Infrastructure(environments, providers, dict(root.section("vault").tree))
+
+
+def _read_providers(section: Reader) -> dict[str, Provider]:
+    providers = {}
+    for name in section.tree:
+        if not NAME.fullmatch(str(name)):
+            section.problem(str(name), name, NAME_RULE)
+        providers[str(name)] = read_provider(str(name), section.section(name))
+    return providers
+
+
+def _read_environment(
+    section: Reader, name: str, defaults: Defaults, providers: Mapping[str, Provider], policies: Policies
+) -> Environment:
+    if not NAME.fullmatch(name):
+        section.problem(name, name, NAME_RULE)
+    reader = section.section(name)
+    reader.only(("components", "on_error", "parallelism", "drift", "policies"))
+    ignored = read_ignored_drift(reader)
+    listed = reader.section("components")
+    components = {}
+    for key in listed.tree:
+        if not NAME.fullmatch(str(key)):
+            listed.problem(str(key), key, NAME_RULE)
+        components[str(key)] = read_component(listed.section(key), name, str(key), defaults, providers, ignored)
+    return Environment(
+        name=name,
+        components=_resolve(components, listed),
+        on_error=reader.choice("on_error", defaults.on_error, ON_ERROR),
+        parallelism=reader.number("parallelism", defaults.parallelism, 1, 256),
+        policies=read_policies(reader, policies),
+    )
+
+
+def _resolve(components: dict[str, Component], reader: Reader) -> dict[str, Component]:
+    """Check the names that components use for each other, and spell `needs` out."""
+    everything = [name for name, component in components.items() if "*" not in component.needs]
+    resolved = {}
+    for name, component in components.items():
+        _check_names(component, components, reader)
+        wanted = dict.fromkeys(item.component for item in component.inputs)
+        for need in component.needs:
+            wanted.update(dict.fromkeys(everything if need == "*" else [need]))
+        known = tuple(need for need in wanted if need in components)
+        resolved[name] = component.waiting_for(known)
+    cycle = Graph({name: component.needs for name, component in resolved.items()}).find_cycle()
+    if cycle:
+        error = CycleError(cycle)
+        reader.problem("", error.detail, "no circle: remove one `needs` or `inputs` on this path")
+    return resolved
+
+
+def _check_names(component: Component, components: Mapping[str, Component], reader: Reader) -> None:
+    for item in component.inputs:
+        if item.component not in components:
+            where = f"{component.name}:inputs:{item.variable}"
+            near = nearest(item.component, components)
+            reader.problem(where, str(item), "@component.output with a component of this environment", near)
+    for need in component.needs:
+        if need != "*" and need not in components:
+            near = nearest(need, components)
+            reader.problem(f"{component.name}:needs", need, "a component of this environment or '*'", near)
+    if component.renamed_from in components:
+        where = f"{component.name}:renamed_from"
+        reader.problem(where, component.renamed_from, "a name that is no longer a component")

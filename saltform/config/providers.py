@@ -1,0 +1,58 @@
+"""Providers and the sources of their credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.config.kinds import KINDS, validate_provider
+from saltform.config.reader import Reader
+from saltform.config.sources import validate
+from saltform.config.types import CredentialSource, Provider
+
+
+def read_provider(name: str, reader: Reader) -> Provider:
+    reader.only(("kind", "source", "version", "endpoint", "region", "ca", "settings", "credentials"))
+    kind = reader.choice("kind", "", KINDS) if reader.tree.get("kind") is not None else ""
+    if not kind:
+        kind = name if name in KINDS else "generic"
+    provider = Provider(
+        name=name,
+        kind=kind,
+        source=reader.text("source"),
+        version=reader.text("version"),
+        endpoint=reader.text("endpoint"),
+        region=reader.text("region"),
+        ca=reader.text("ca"),
+        settings=reader.values("settings"),
+        credentials=read_sources(reader, "credentials"),
+    )
+    for problem in validate_provider(provider, reader.path):
+        reader.add(problem)
+    return provider
+
+
+def read_sources(reader: Reader, key: str) -> tuple[CredentialSource, ...]:
+    """One source as a mapping of one kind, or a list of such, merged in order."""
+    value = reader.tree.get(key)
+    if value is None:
+        return ()
+    entries = value if isinstance(value, list) else [value]
+    suffixes = [f"{key}:{index}" for index in range(len(entries))] if isinstance(value, list) else [key]
+    return tuple(read_source(reader.nested(suffix, entry)) for suffix, entry in zip(suffixes, entries, strict=True))
+
+
+def read_source(reader: Reader) -> CredentialSource:
+    if len(reader.tree) != 1:
+        expected = "one source, such as vault: {path: secret/hive}"
+        reader.problem("", ", ".join(map(str, reader.tree)) or None, expected)
+        return CredentialSource("", {}, reader.path)
+    kind, options = next(iter(reader.tree.items()))
+    source = CredentialSource(str(kind), _options(options), reader.at(str(kind)))
+    for problem in validate(source):
+        reader.add(problem)
+    return source
+
+
+def _options(options: Any) -> Mapping[str, Any]:
+    return dict(options) if isinstance(options, Mapping) else {"path": options}

@@ -1,0 +1,32 @@
+"""The `saltform:` block of the master's or minion's configuration: facts of this host, not of an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from saltform.config.reader import Reader
+from saltform.config.types import Settings
+from saltform.errors import ConfigError, Problem
+
+DEFAULT_STATE_DIR = "/var/lib/saltform"
+DEFAULT_MODULES = ("/srv/terraform/modules",)
+
+
+def load_settings(options: Mapping[str, Any]) -> Settings:
+    """Read and check the host's settings from Salt's configuration."""
+    problems: list[Problem] = []
+    reader = Reader(options.get("saltform"), "saltform (in Salt's configuration)", problems)
+    reader.only(("state_dir", "modules", "mirror", "pillar_id"))
+    settings = Settings(
+        state_dir=Path(reader.text("state_dir", DEFAULT_STATE_DIR)),
+        modules=tuple(Path(item) for item in reader.texts("modules") or DEFAULT_MODULES),
+        mirror=reader.text("mirror", "auto"),
+        pillar_id=reader.text("pillar_id"),
+    )
+    if not settings.state_dir.is_absolute():
+        reader.problem("state_dir", str(settings.state_dir), "an absolute path")
+    if problems:
+        raise ConfigError(problems)
+    return settings

@@ -1,0 +1,130 @@
+"""What pillar says, as frozen objects. Everything after `config` works on these and never on raw pillar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from saltform.config.policies import Policies
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Facts of this host, from the `saltform:` block of the master's or minion's configuration."""
+
+    state_dir: Path
+    modules: tuple[Path, ...] = ()
+    mirror: str = "auto"  # auto | registry | a folder | a https:// URL
+    pillar_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialSource:
+    """One place to ask for credentials: `kind` is vault, pillar, environment, file or command."""
+
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=lambda: NOTHING, repr=False)
+    path: str = ""  # where in pillar it stands, for messages
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A target and how to reach it."""
+
+    name: str
+    kind: str
+    source: str = ""
+    version: str = ""
+    endpoint: str = ""
+    region: str = ""
+    ca: str = ""
+    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    credentials: tuple[CredentialSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Where a component's state lives."""
+
+    type: str = "local"
+    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    credentials: tuple[CredentialSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A variable that takes its value from another component's output: `variable: "@component.output"`."""
+
+    variable: str
+    component: str
+    output: str
+
+    def __str__(self) -> str:
+        return f"@{self.component}.{self.output}"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds that a command may take before it is interrupted."""
+
+    init: float = 300.0
+    plan: float = 900.0
+    apply: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often, and after which waits in seconds, what may pass by itself is tried again."""
+
+    attempts: int = 3  # in all: 1 never tries again
+    wait: float = 2.0  # before the second; doubled before each other
+    longest: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One Terraform root with its own state."""
+
+    environment: str
+    name: str
+    module: str
+    provider: Provider | None = None
+    variables: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    secret_variables: Mapping[str, CredentialSource] = field(default_factory=lambda: NOTHING)
+    inputs: tuple[Input, ...] = ()
+    needs: tuple[str, ...] = ()  # resolved: every component this one waits for, inputs' included, '*' spelt out
+    stateful: bool = False
+    backend: Backend = Backend()
+    binary: str = "auto"
+    version: str = ""
+    timeouts: Timeouts = Timeouts()
+    retry: Retry = Retry()
+    renamed_from: str = ""
+    adopt: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    targets: str | tuple[str, ...] = ""
+    output_targets: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NOTHING)
+    ignore_drift: tuple[str, ...] = ()  # the environment's rules, then its own
+    path: str = ""  # where in pillar it stands, for messages
+
+    @property
+    def id(self) -> str:
+        return f"{self.environment}/{self.name}"
+
+    def waiting_for(self, needs: tuple[str, ...]) -> Component:
+        return replace(self, needs=needs)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A named set of components."""
+
+    name: str
+    components: Mapping[str, Component]
+    on_error: str = "stop"
+    parallelism: int = 4
+    policies: Policies = Policies()

@@ -1,0 +1,42 @@
+"""A client of an AWS-compatible provider with lent credentials: for questions, never for changes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from saltform.config.types import Provider
+
+TIMEOUT = 10.0
+
+
+class Refused(Exception):
+    """The provider doesn't answer us; the text is its own, without values."""
+
+
+@contextlib.contextmanager
+def client(service: str, provider: Provider, environment: Mapping[str, str]) -> Iterator[Any]:
+    """A botocore client that knows only what was lent: no profile, no file and no variable of this process."""
+    import botocore.exceptions
+    import botocore.session
+    from botocore.config import Config
+
+    session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+    endpoints = provider.settings.get("endpoints") or {}
+    made = session.create_client(
+        service,
+        region_name=provider.region or "us-east-1",
+        endpoint_url=endpoints.get(service) or provider.endpoint or None,
+        verify=provider.ca or None,
+        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+        aws_session_token=environment.get("AWS_SESSION_TOKEN"),
+        config=Config(connect_timeout=TIMEOUT, read_timeout=TIMEOUT, retries={"max_attempts": 1}),
+    )
+    try:
+        yield made
+    except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
+        raise Refused(str(error)) from None
+    finally:
+        made.close()

@@ -1,0 +1,50 @@
+"""The backend's credentials, lent beside the provider's in one process, and never under the same names.
+
+State in one AWS account and resources in another: both would be `AWS_ACCESS_KEY_ID`. So the s3 backend is
+told to use a profile, the profile's credential process prints one variable of terraform's own environment,
+and that variable is the only place where the backend's keys are: no file and no argument has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from saltform.errors import CredentialError
+from saltform.process import BACKEND_PROFILE, BACKEND_VARIABLE
+
+_AWS_NAMES = {
+    "AccessKeyId": "AWS_ACCESS_KEY_ID",
+    "SecretAccessKey": "AWS_SECRET_ACCESS_KEY",
+    "SessionToken": "AWS_SESSION_TOKEN",
+}
+# What the other backends read from their environment.
+NAMES: Mapping[str, frozenset[str]] = {
+    "s3": frozenset(_AWS_NAMES.values()),
+    "pg": frozenset(("PG_CONN_STR",)),
+    "http": frozenset(("TF_HTTP_USERNAME", "TF_HTTP_PASSWORD")),
+    "consul": frozenset(("CONSUL_HTTP_TOKEN",)),
+    "gcs": frozenset(("GOOGLE_BACKEND_CREDENTIALS",)),
+    "azurerm": frozenset(("ARM_ACCESS_KEY", "ARM_SAS_TOKEN")),
+}
+
+
+def settings(backend_type: str) -> dict[str, str]:
+    """What the backend block must say so that lent credentials are found. Only with credentials to lend."""
+    return {"profile": BACKEND_PROFILE} if backend_type == "s3" else {}
+
+
+def environment(backend_type: str, values: Mapping[str, str], component: str) -> dict[str, str]:
+    """The variables for one process."""
+    if backend_type != "s3":
+        return dict(values)
+    keys = {theirs: values[ours] for theirs, ours in _AWS_NAMES.items() if values.get(ours)}
+    missing = [_AWS_NAMES[name] for name in ("AccessKeyId", "SecretAccessKey") if name not in keys]
+    if missing:
+        raise CredentialError(
+            f"Partial credentials for the s3 backend in component {component}: missing {', '.join(missing)}",
+            "the backend's own sources don't serve it; the provider's are not used for it",
+            f"add it to the source at backend:credentials, with map: {{{missing[0]}: FIELD}}",
+            component=component,
+        )
+    return {BACKEND_VARIABLE: json.dumps({"Version": 1, **keys})}

@@ -1,0 +1,155 @@
+"""Known secrets are masked in everything that leaves the engine.
+
+1. Every secret becomes a set of byte patterns: as it is, base64 (at each of the three offsets it can have
+   inside a longer text, in both alphabets), URL-encoded, JSON-escaped (and again, for JSON inside JSON).
+2. A secret of several lines is also looked for line by line, because that is how it is printed.
+3. All patterns are searched in one pass (Aho-Corasick, a library's): the cost hardly grows with their number.
+4. What a process prints is masked line by whole line (`process/output.py` puts lines together), so no secret is
+   cut in two by a boundary between chunks.
+
+Nothing shorter than six characters is masked: `admin` or `8080` would turn logs into riddles, and protect
+nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+MASK = "(sensitive)"
+SHORTEST = 6
+_BANNER = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")
+_GO_ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "&<>\u2028\u2029"}
+_SECRET_NAME = re.compile(r"key|secret|token|password|passphrase", re.IGNORECASE)
+
+
+def encodings(secret: str) -> set[str]:
+    """Every form in which a secret is recognised."""
+    if len(secret) < SHORTEST:
+        return set()
+    found = {secret, *_base64(secret)}
+    for part in _parts(secret):
+        found |= {part, *_escaped(part)}
+    return {form for form in found if len(form) >= SHORTEST}
+
+
+def _parts(secret: str) -> Iterator[str]:
+    yield secret
+    if "\n" in secret or "\r" in secret:
+        for line in secret.splitlines():
+            if len(line.strip()) >= SHORTEST and not _BANNER.fullmatch(line.strip()):
+                yield line.strip()
+    yield from _leaves(secret)
+
+
+def _leaves(secret: str) -> Iterator[str]:
+    """A secret that is a JSON object (a Google key file) has secrets of its own inside."""
+    if not secret.lstrip().startswith("{"):
+        return
+    try:
+        fields = json.loads(secret)
+    except ValueError:
+        return
+    for name, value in fields.items():
+        if isinstance(value, str) and _SECRET_NAME.search(name):
+            yield from _parts(value)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    for once in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+        go = once.translate(_GO_ESCAPES).replace("\\b", "\\u0008").replace("\\f", "\\u000c")
+        for escaped in (once, go):
+            yield escaped
+            yield json.dumps(escaped, ensure_ascii=False)[1:-1]
+    for encoded in (quote(text, safe=""), quote(text), quote_plus(text)):
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
+
+
+def _base64(text: str) -> Iterator[str]:
+    """At each offset, the characters that depend on the secret alone."""
+    data = text.encode()
+    for offset in range(3):
+        coded = base64.b64encode(b"\0" * offset + data).decode().rstrip("=")
+        first = (0, 2, 3)[offset]
+        last = len(coded) if (offset + len(data)) % 3 == 0 else len(coded) - 1
+        core = coded[first:last]
+        if len(core) >= SHORTEST:
+            yield core
+            yield core.replace("+", "-").replace("/", "_")
+
+
+class Masker:
+    """Masks the secrets it knows; more can be added while it is used."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._lock = threading.Lock()
+        self._secrets: set[str] = set()
+        self._patterns: set[bytes] = set()
+        self._find: _Find = _nothing
+        self.add(secrets)
+
+    def __repr__(self) -> str:
+        return f"Masker({len(self._secrets)} secrets)"
+
+    def add(self, secrets: Iterable[str]) -> None:
+        with self._lock:
+            new = set(secrets) - self._secrets
+            self._secrets |= new
+            self._patterns.update(form.encode() for secret in new for form in encodings(secret))
+            if new and self._patterns:
+                self._find = self._build_and_find
+
+    def _build_and_find(self, data: bytes) -> _Matches:
+        """For the first text after secrets were added: a run adds a hundred times, and searches in between rarely."""
+        with self._lock:
+            self._find = _finder(sorted(self._patterns))
+            return self._find(data)
+
+    def line(self, text: str) -> str:
+        """A text without its secrets; the very same object when it has none."""
+        data = text.encode("utf-8", "surrogatepass")
+        found = self._find(data)  # called for every line of every log: no detour on the way
+        return _replaced(data, found).decode("utf-8", "replace") if found else text
+
+    def data(self, data: bytes) -> bytes:
+        found = self._find(data)
+        return _replaced(data, found) if found else data
+
+    def tree(self, value: Any) -> Any:
+        """The same for what a return, a record or an event is made of: mappings, lists, strings."""
+        if isinstance(value, str):
+            return self.line(value)
+        if isinstance(value, Mapping):
+            return {self.tree(name): self.tree(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.tree(item) for item in value]
+        return value
+
+
+_Matches = Sequence[tuple[int, int, int]]  # pattern, start, end
+_Find = Callable[[bytes], _Matches]
+
+
+def _nothing(data: bytes) -> _Matches:
+    return ()
+
+
+def _finder(patterns: list[bytes]) -> _Find:
+    import ahocorasick_rs
+
+    longest = ahocorasick_rs.MatchKind.LeftmostLongest
+    return ahocorasick_rs.BytesAhoCorasick(patterns, matchkind=longest).find_matches_as_indexes
+
+
+def _replaced(data: bytes, matches: _Matches) -> bytes:
+    pieces, at = [], 0
+    for _, start, end in matches:
+        pieces += [data[at:start], MASK.encode()]
+        at = end
+    return b"".join([*pieces, data[at:]])

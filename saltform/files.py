@@ -1,0 +1,62 @@
+"""Writing files so that a reader or a crash never meets half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from pathlib import Path
+
+from saltform.errors import WorkspaceError
+
+_SAID = {
+    errno.ENOSPC: ("the disk is full", "free some space, then run the same command again"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space, then run the same command again"),
+    errno.EACCES: ("permission denied", "run as the user that owns the folder, or fix its permissions"),
+    errno.EPERM: ("operation not permitted", "run as the user that owns the folder, or fix its permissions"),
+    errno.EROFS: ("the file system is read-only", "remount it writable, or set saltform:state_dir elsewhere"),
+    errno.ENOTDIR: ("a file is in the way", "move that file away"),
+    errno.EEXIST: ("something of that name is in the way", "move it away"),
+}
+
+
+def cannot_write(path: Path, error: OSError) -> WorkspaceError:
+    """An OSError as a person should read it."""
+    why, fix = _SAID.get(error.errno or 0, (error.strerror or str(error), "check the folder and its disk"))
+    return WorkspaceError("can't write", f"{error.filename or path}: {why}", fix, path=str(path))
+
+
+def make_folder(path: Path) -> Path:
+    """A private folder (0700), with its parents."""
+    try:
+        _make_private(path)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    return path
+
+
+def _make_private(path: Path) -> None:
+    """Parents one by one: `parents=True` would make them readable for all."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        _make_private(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a whole file or none: a temporary one beside it, synced, then renamed over it."""
+    make_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise cannot_write(path, error) from None

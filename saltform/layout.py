@@ -1,0 +1,52 @@
+"""Where everything lives below `state_dir`, named once. Pure paths; each room makes its own folders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The folders of one master. `workspaces` and `cache` can be wiped at any time, the rest can't."""
+
+    state_dir: Path
+
+    @property
+    def runlog(self) -> Path:
+        return self.state_dir / "runs.sqlite"
+
+    @property
+    def key(self) -> Path:
+        return self.state_dir / "digest.key"
+
+    @property
+    def modules(self) -> Path:
+        return self.state_dir / "modules"
+
+    @property
+    def cache(self) -> Path:
+        return self.state_dir / "cache"
+
+    @property
+    def index(self) -> Path:
+        return self.state_dir / "index"
+
+    def states(self, environment: str, component: str) -> Path:
+        return self.state_dir / "states" / environment / component
+
+    def state_copy(self, environment: str, component: str) -> Path:
+        """What the ext_pillar reads of a state that is on a server: its outputs, as they were last."""
+        return self.state_dir / "copies" / environment / component / "terraform.tfstate"
+
+    def provider_lock(self, environment: str, component: str) -> Path:
+        return self.state_dir / "provider-locks" / environment / f"{component}.lock.hcl"
+
+    def component_lock(self, environment: str, component: str) -> Path:
+        return self.state_dir / "locks" / environment / f"{component}.lock"
+
+    def workspace(self, environment: str, component: str) -> Path:
+        return self.state_dir / "workspaces" / environment / component
+
+    def run(self, run: str) -> Path:
+        return self.state_dir / "runs" / run

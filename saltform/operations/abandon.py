@@ -1,0 +1,32 @@
+"""abandon: put a run away that died, was cancelled or failed and that nobody wants to go on with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltform.errors import Locked, SaltformError
+from saltform.operations.history import alive, run_entry
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.operations.snapshot import forget_snapshot
+from saltform.runlog import now
+
+
+def abandon(services: Services, run: str | None) -> dict[str, Any]:
+    """Mark the run; nothing that it made is touched."""
+    record = services.runlog.run(run or "")
+    if alive(services, record.id):
+        fix = f"salt-run infrastructure.cancel {record.id}"
+        raise Locked(f"run {record.id} is still running", f"{record.verb} by {record.author}", fix)
+    if record.status in ("done", "abandoned"):
+        raise SaltformError(f"run {record.id} can't be abandoned", f"it is {record.status}", run=record.id)
+    notes = [*record.notes, f"abandoned by {services.author} at {now()}"]
+    services.runlog.abandon(record.id, notes)
+    forget_snapshot(services.layout.run(record.id))
+    return result(
+        "abandon",
+        environment=record.environment,
+        summary=f"run {record.id} ({record.verb} {record.environment}) is abandoned; what it made is still there",
+        run=run_entry(services, services.runlog.run(record.id)),
+        notes=[],
+    )

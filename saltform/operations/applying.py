@@ -1,0 +1,82 @@
+"""Plan, judge, apply the same plan: the one way in which anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saltform.errors import DataAtRisk
+from saltform.operations.part import Part
+from saltform.report.doing import Doing
+from saltform.runlog import StepRecord
+from saltform.status import Status
+from saltform.terraform import apply, planning
+from saltform.terraform.session import Session
+from saltform.workspace.root import Unknown, address_in_module
+
+
+def plan_and_apply(
+    part: Part,
+    session: Session,
+    preserve_data: bool,
+    *,
+    destroy: bool = False,
+    replace: list[str] | None = None,
+) -> Status:
+    """Plan into a file, judge it, and apply exactly that file. The file is gone afterwards, whatever happened."""
+    from saltform.operations.judging import judge_before_apply  # a run without changes doesn't pay for it
+
+    plan_file = session.workspace / ".plan"
+    try:
+        part.tell("planning")
+        # A value that is gone with its upstream can't be evaluated, and a destroy without a refresh doesn't have to.
+        refresh = not any(isinstance(item, Unknown) for item in part.inputs.values())
+        stream = planning.run(session, plan_file, refresh=refresh, destroy=destroy, replace=replace or ())
+        note_plan(part.step, stream)
+        if not stream.changed:
+            if not destroy:
+                part.record_applied()
+            return Status.UNCHANGED
+        if preserve_data:
+            guard_data(part, stream)
+        judge_before_apply(part, session, plan_file, stream)
+        part.record_before_destroy() if destroy else part.record_before_apply()
+        part.keep_state_version()
+        part.tell("applying")
+        applied = apply.run(part.renewed(session), plan_file, on_event=Doing(part.tell, address_in_module))
+    finally:
+        plan_file.unlink(missing_ok=True)
+    part.step.details["counts"] = applied.counts
+    part.step.exit_code = 0
+    if not destroy:
+        part.record_applied()
+    return Status.DESTROYED if destroy else Status.APPLIED
+
+
+def note_plan(step: StepRecord, stream: planning.PlanStream) -> None:
+    """What the plan will do, as the record and the return show it."""
+    step.details["counts"] = dict(stream.counts)
+    step.details["changes"] = [_shown(change) for change in stream.changes]
+    outputs = {name: item["action"] for name, item in stream.outputs.items() if item["action"] != "noop"}
+    if outputs:
+        step.details["outputs"] = outputs
+    if stream.drift:
+        step.details["drift"] = [_shown(change) for change in stream.drift]
+
+
+def guard_data(part: Part, stream: planning.PlanStream) -> None:
+    """`stateful` wins over everything: what such a component holds is never deleted or replaced by itself."""
+    doomed = [change for change in stream.changes if change["action"] in ("delete", "replace")]
+    if part.component.stateful and doomed:
+        listed = ", ".join(f"{change['action']} {address_in_module(change['address'])}" for change in doomed)
+        raise DataAtRisk(
+            f"{part.component.name} is stateful: refused to delete what it holds",
+            f"the plan would {listed}",
+            "if the data may go: the same command with preserve_data=False",
+        )
+
+
+def _shown(change: Mapping[str, str]) -> dict[str, str]:
+    shown = {"address": address_in_module(change["address"]), "action": change["action"]}
+    if change.get("reason"):
+        shown["reason"] = change["reason"]
+    return shown

@@ -1,0 +1,41 @@
+"""cancel: ask a run to stop, from any shell that sees its folder."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from saltform.errors import SaltformError
+from saltform.files import write_atomic
+from saltform.operations.history import alive, run_entry
+from saltform.operations.options import flag
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.runlog import now as this_moment
+from saltform.workers import CANCEL
+
+WAIT = 10.0  # seconds for the run to end before this returns; it goes on ending by itself
+
+
+def cancel(services: Services, run: str | None, now: Any = None) -> dict[str, Any]:
+    """Tell the run to stop in good order; with `now` every terraform has only seconds to do so."""
+    hurry = flag("now", False if now is None else now)
+    record = services.runlog.run(run or "")
+    if not alive(services, record.id):
+        status = run_entry(services, record)["status"]
+        raise SaltformError(f"run {record.id} doesn't run", f"it is {status}", run=record.id)
+    asked = f"{'now' if hurry else 'in good order'}\ncancelled by {services.author} at {this_moment()}\n"
+    write_atomic(services.layout.run(record.id) / CANCEL, asked.encode())
+    deadline = time.monotonic() + WAIT
+    while alive(services, record.id) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    ended = not alive(services, record.id)
+    said = "has ended" if ended else "starts nothing more, and ends when what it has begun is finished"
+    return result(
+        "cancel",
+        environment=record.environment,
+        summary=f"run {record.id} ({record.verb} {record.environment}) {said}",
+        run=run_entry(services, services.runlog.run(record.id)),
+        ended=ended,
+        notes=[] if ended or hurry else [f"to give it only seconds: cancel {record.id} now=True"],
+    )

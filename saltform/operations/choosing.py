@@ -1,0 +1,24 @@
+"""Which components a run is about, and what has to be said about that choice."""
+
+from __future__ import annotations
+
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options, bad
+
+
+def chosen(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
+    """The components of this run, and what has to be said about the choice."""
+    wanted = opened.select(list(options.components))
+    if options.replace and len(wanted) != 1:
+        raise bad("replace", "an address belongs to one component: name it with components=NAME")
+    if options.only or not options.components:
+        return wanted, []
+    everything = opened.graph.closure(wanted)
+    added = [name for name in opened.graph.order() if name in everything and name not in wanted]
+    notes = [f"also deploying what that needs: {', '.join(added)} (only=True leaves it out)"] if added else []
+    return [name for name in opened.environment.components if name in everything], notes
+
+
+def orphan_note(opened: Opened) -> str:
+    names = ", ".join(sorted(opened.orphans))
+    return f"no longer in pillar but still there: {names} (destroy {opened.name} components=… yes=True removes them)"

@@ -1,0 +1,35 @@
+"""credentials: which source serves what, for how long, and whether it authenticates. Values are never shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltform.credentials.check import check
+from saltform.errors import EXIT_DONE, EXIT_FAILED
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options
+from saltform.operations.result import result
+from saltform.operations.services import Services
+
+
+def credentials(services: Services, environment: str, component: Any, only_check: Any) -> dict[str, Any]:
+    """Lend each component its credentials, ask its provider, and give them back."""
+    options = Options.parse({"components": component, "only": only_check})
+    with Opened(services, environment) as opened:
+        names = opened.select(list(options.components))
+        found = {name: check(opened.lender, opened.component(name)) for name in names}
+        notes = opened.lender.notes
+    bad = [name for name, item in found.items() if item.ok is False]
+    summary = f"{', '.join(bad)} can't authenticate" if bad else f"{len(names)} components have what they need"
+    shown = {name: item.as_dict() for name, item in found.items()}
+    for item in shown.values():
+        if options.only:
+            item.pop("served")
+    return result(
+        "credentials",
+        EXIT_FAILED if bad else EXIT_DONE,
+        environment=opened.name,
+        summary=f"credentials {opened.name}: {summary}",
+        components=shown,
+        notes=notes,
+    )

@@ -1,0 +1,113 @@
+"""deploy: bring components up in order; what is unchanged costs nothing, what changed is planned and that applied."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
+from saltform.graph import Graph
+from saltform.operations import plan as planned
+from saltform.operations.applying import plan_and_apply
+from saltform.operations.choosing import chosen, orphan_note
+from saltform.operations.index import tell_minions, write_index
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options
+from saltform.operations.part import Part
+from saltform.operations.renames import move_state, renames
+from saltform.operations.result import shown_outputs
+from saltform.operations.retrying import retrying
+from saltform.operations.running import Run
+from saltform.operations.services import Services
+from saltform.operations.undoing import undo
+from saltform.runlog import RunRecord, StepRecord
+from saltform.status import Status
+from saltform.workspace.root import address_in_root
+
+
+def deploy(services: Services, environment: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Deploy an environment, or the named components with what they need."""
+    options = Options.parse(given)
+    if options.dry_run:
+        return planned.plan(services, environment, given, verb="deploy")
+    with Opened(services, environment) as opened:
+        return run_deploy(opened, options)
+
+
+def run_deploy(opened: Opened, options: Options, resumed: RunRecord | None = None) -> dict[str, Any]:
+    names, notes = chosen(opened, options)
+    notes = [*resumed.notes, *notes] if resumed else notes
+    run = Run(
+        opened,
+        "deploy",
+        opened.graph.subset(names),
+        dataclasses.asdict(options),
+        options.on_error or opened.environment.on_error,
+        options.parallelism or opened.environment.parallelism,
+        notes,
+        resumed=resumed,
+        unchanged=lambda: _unchanged(opened, options, run.graph),
+    )
+    for old, new in renames(opened, names):
+        move_state(opened, old, new)
+        run.notes.append(f"{old} is now {new}: its state was moved, nothing is built twice")
+    if opened.orphans:
+        run.notes.append(orphan_note(opened))
+    returned = run.execute(lambda name, step: _step(opened, options, name, step))
+    write_index(opened)
+    tell_minions(opened, run.steps)
+    if run.on_error == "rollback":
+        _roll_back(opened, run, returned)
+    returned["orphans"] = sorted(opened.orphans)
+    returned["outputs"] = {
+        name: shown_outputs(opened.outputs(name)) for name, step in run.steps.items() if Status(step.status).good
+    }
+    return returned
+
+
+def _roll_back(opened: Opened, run: Run, returned: dict[str, Any]) -> None:
+    """After a failure, not after a cancel: whoever stops a run doesn't ask for more to be done."""
+    if returned["retcode"] in (EXIT_FAILED, EXIT_LOCKED):
+        undone = undo(opened.services, returned["run"])
+        returned["rollback"] = {name: undone[name] for name in ("run", "retcode", "summary", "steps", "notes")}
+        run.add_notes(f"rolled back by run {undone['run']}: {undone['summary']}", *undone["notes"][1:])
+        opened.forget_records()
+    elif returned["retcode"] == EXIT_CANCELLED:
+        run.add_notes("cancelled, so nothing was rolled back")
+
+
+def _unchanged(opened: Opened, options: Options, graph: Graph) -> Iterator[str]:
+    """Components that are as pillar says, and all they need too, so that nothing in this run can change them."""
+    if options.refresh or options.replace:
+        return
+    settled: set[str] = set()
+    for name in graph.order():
+        if settled.issuperset(graph.needs[name]) and _is_unchanged(opened, name):
+            settled.add(name)
+            yield name
+
+
+def _is_unchanged(opened: Opened, name: str) -> bool:
+    component = opened.component(name)
+    try:
+        return Part(opened, component, opened.known_inputs(component), StepRecord(name)).unchanged()
+    except SaltformError:
+        return False  # its own step says what is wrong
+
+
+def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
+    component = opened.component(name)
+    part = Part(opened, component, opened.known_inputs(component), step)
+    replace = [
+        address_in_root(address) for address in options.replace if name in opened.select(list(options.components))
+    ]
+    if not options.refresh and not replace and part.unchanged():
+        return Status.UNCHANGED
+    with part.at_work() as session:
+
+        def work() -> Status:
+            part.prepare(session)
+            return plan_and_apply(part, session, options.preserve_data, replace=replace)
+
+        return retrying(part, session, work)

@@ -1,0 +1,155 @@
+"""destroy: the exact reverse of a deploy. Without `yes=True` it only shows what it would destroy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.config import select
+from saltform.errors import EXIT_CHANGES, EXIT_DONE
+from saltform.graph import Graph
+from saltform.operations.applying import plan_and_apply
+from saltform.operations.index import tell_minions, write_index
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options, bad
+from saltform.operations.orphans import lost_secrets
+from saltform.operations.part import Part
+from saltform.operations.releases import check_within_reach
+from saltform.operations.result import result
+from saltform.operations.retrying import retrying
+from saltform.operations.running import Run
+from saltform.operations.services import Services
+from saltform.runlog import RunRecord, StepRecord
+from saltform.status import Status
+from saltform.workspace.root import address_in_module
+
+
+def destroy(services: Services, environment: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Destroy an environment, or the named components with everything that needs them; orphans too, by name."""
+    options = Options.parse(given)
+    if options.on_error == "rollback":
+        raise bad("on_error", "what was destroyed can't be brought back: expected stop or continue")
+    with Opened(services, environment) as opened:
+        return run_destroy(opened, options)
+
+
+def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = None) -> dict[str, Any]:
+    graph = _whole_graph(opened)
+    names, notes = _chosen(opened, graph, options) if resumed is None else _still_there(graph, resumed)
+    kept = _kept(opened, graph, names) if options.preserve_data else {}
+    names = [name for name in names if name not in kept]
+    notes += [f"{name}: {reason}" for name, reason in kept.items()]
+    order = graph.reversed_().subset(names)
+    if options.dry_run or not options.yes:
+        return _preview(opened, order, notes)
+    for name in names:
+        if name in opened.orphans:
+            check_within_reach(opened.releases[name])
+    run = Run(
+        opened,
+        "destroy",
+        order,
+        dataclasses.asdict(options),
+        options.on_error or _error_mode(opened.environment.on_error),
+        options.parallelism or opened.environment.parallelism,
+        notes,
+        resumed=resumed,
+    )
+    returned = run.execute(lambda name, step: destroy_step(opened, options, name, step))
+    write_index(opened)
+    tell_minions(opened, run.steps)
+    return returned
+
+
+def _error_mode(of_pillar: str) -> str:
+    """Pillar's `rollback` is meant for deploys: a destroy stops instead."""
+    return "stop" if of_pillar == "rollback" else of_pillar
+
+
+def _whole_graph(opened: Opened) -> Graph:
+    """Pillar's components and the orphans, each orphan with what its last release needed."""
+    edges = {name: component.needs for name, component in opened.environment.components.items()}
+    for name, orphan in opened.orphans.items():
+        edges[name] = orphan.needs
+    return Graph({name: [need for need in needs if need in edges] for name, needs in edges.items()})
+
+
+def _chosen(opened: Opened, graph: Graph, options: Options) -> tuple[list[str], list[str]]:
+    wanted = select(list(options.components), [*opened.environment.components, *opened.orphans])
+    if options.only or not options.components:
+        return wanted, []
+    above = graph.dependents(wanted)
+    there = sorted(name for name in above if opened.states.head(opened.name, name) is not None)
+    notes = [f"also destroying what needs that: {', '.join(there)} (only=True leaves it)"] if there else []
+    return [*wanted, *sorted(above)], notes
+
+
+def _still_there(graph: Graph, resumed: RunRecord) -> tuple[list[str], list[str]]:
+    """What a destroy that goes on is about: an orphan that it has destroyed is not known any more."""
+    return [name for name in resumed.graph if name in graph], list(resumed.notes)
+
+
+def _kept(opened: Opened, graph: Graph, names: list[str]) -> dict[str, str]:
+    """Stateful components that hold something, and everything they need: never destroyed without being asked."""
+    holding = [name for name in names if opened.component(name).stateful and opened.resources(name)]
+    kept = dict.fromkeys(holding, "kept with its data, because it is stateful (preserve_data=False destroys it)")
+    for name in sorted(graph.closure(holding)):
+        if name not in kept:
+            needed_by = ", ".join(item for item in holding if name in graph.closure([item]))
+            kept[name] = f"kept, because {needed_by} needs it"
+    return kept
+
+
+def _preview(opened: Opened, order: Graph, notes: list[str]) -> dict[str, Any]:
+    steps = {}
+    for name in order.order():
+        there = [address_in_module(item) for item in opened.resources(name)]
+        steps[name] = {
+            "status": (Status.PLANNED if there else Status.UNCHANGED).value,
+            "reason": "" if there else "nothing there",
+            "seconds": 0.0,
+            "add": 0,
+            "change": 0,
+            "destroy": len(there),
+            "changes": [{"address": address, "action": "delete"} for address in there],
+        }
+    total = sum(step["destroy"] for step in steps.values())
+    notes.append("nothing was destroyed: add yes=True to do it")
+    return result(
+        "destroy",
+        EXIT_CHANGES if total else EXIT_DONE,
+        environment=opened.name,
+        summary=f"destroy {opened.name}: would destroy {total} resources of {len(steps)} components",
+        steps=steps,
+        notes=notes,
+    )
+
+
+def destroy_step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
+    """Destroy one component, as it was applied last."""
+    component = opened.component(name)
+    if not opened.resources(name) and _nothing_there(opened, name, step):
+        step.reason = "nothing there"
+        return Status.UNCHANGED
+    part = Part(opened, component, {**opened.inputs(component), **lost_secrets(opened, name)}, step)
+    with part.at_work() as session:
+
+        def work() -> Status:
+            part.prepare(session)
+            return plan_and_apply(part, session, options.preserve_data, destroy=True)
+
+        retrying(part, session, work)
+        part.record_destroyed()
+    return Status.DESTROYED
+
+
+def _nothing_there(opened: Opened, name: str, step: StepRecord) -> bool:
+    """Forget a component that has nothing, under its lock: a first apply that is under way has no state yet."""
+    if name in opened.records:
+        part = Part(opened, opened.component(name), {}, step)
+        with part.locked():
+            if opened.resources(name):
+                return False
+            part.record_destroyed()
+    return True

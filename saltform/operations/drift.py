@@ -1,0 +1,186 @@
+"""drift: what is not as the states say, component by component, and since when.
+
+Reality against state is drift; code against state is a pending change. Exit code 2 means that there is drift nobody
+has acknowledged. A component whose check failed is unknown, not clean.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.drift import COMPUTED, DRIFT, REORDERED, Difference, compare
+from saltform.errors import SaltformError
+from saltform.events import drift_tag
+from saltform.graph import Graph
+from saltform.operations.checking import Found, applied, look
+from saltform.operations.choosing import orphan_note
+from saltform.operations.healing import heal
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options
+from saltform.operations.part import Part
+from saltform.operations.result import result
+from saltform.operations.running import Run
+from saltform.operations.services import Services
+from saltform.operations.turns import InTurn
+from saltform.report.words import duration, plural
+from saltform.runlog import StepRecord, now
+from saltform.runlog.drift import Check, Finding
+from saltform.status import Status
+
+
+def drift(services: Services, environment: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Check an environment, or the named components; with `heal` apply back what drifted."""
+    options = Options.parse(given)
+    with Opened(services, environment) as opened:
+        names, notes = _due(opened, options)
+        if not names:
+            return result("drift", environment=environment, summary=f"drift {environment}: {notes[0]}", steps={})
+        run = _DriftRun(
+            opened,
+            "drift",
+            Graph(dict.fromkeys(names, ())),  # a check needs no other one
+            dataclasses.asdict(options),
+            "continue",
+            options.parallelism or opened.environment.parallelism,
+            notes,
+        )
+        if opened.orphans and not options.components:
+            run.notes.append(orphan_note(opened))
+        checks = _Checks(opened)
+        returned = run.execute(InTurn(names, options.over, services.cancel).work(checks.step))
+    return heal(services, environment, options, returned) if options.heal else returned
+
+
+def _due(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
+    """The components to check, and what has to be said about those left out."""
+    names = opened.select(list(options.components))
+    if not options.every:
+        return names, []
+    log, run = opened.services.runlog.drift, opened.services.run_id
+    before = now(-options.every)
+    due = [name for name in names if log.claim(opened.name, name, before, now(), run)]
+    rest = len(names) - len(due)
+    return due, [f"{rest} of {len(names)} checked within the last {duration(options.every)}"] if rest else []
+
+
+class _DriftRun(Run):
+    """A run whose steps are checks."""
+
+    def summary(self, seconds: float) -> str:
+        checks = [step.details.get("check") or {"status": "unknown"} for step in self.steps.values()]
+        counted = Counter(check["status"] for check in checks)
+        words = ("clean", "never applied", "acknowledged", "drifted", "unknown")
+        said = ", ".join(f"{counted[word]} {word}" for word in words if counted[word])
+        pending = sum(bool(check.get("pending")) for check in checks)
+        apart = sum(len(check.get("computed", ())) for check in checks)
+        hidden = sum(sum(check.get("ignored", {}).values()) for check in checks)
+        asides = [f"{pending} with a pending change"] if pending else []
+        asides += [f"{plural(apart, 'difference')} only computed"] if apart else []
+        asides += [f"{hidden} hidden by ignore rules"] if hidden else []
+        aside = f" ({', '.join(asides)})" if asides else ""
+        return f"drift {self.opened.name}: {said} in {duration(seconds)}{aside}"
+
+
+class _Checks:
+    """The checks of one run, each compared with the last one on record."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._log = opened.services.runlog.drift
+        self._last = self._log.checks(opened.name)
+
+    def step(self, name: str, step: StepRecord) -> Status:
+        component = self._opened.component(name)
+        check: dict[str, Any] = {"status": "unknown"}
+        try:
+            if applied(self._opened, name):
+                part = Part(self._opened, component, self._opened.inputs(component), step)
+                check = self._compared(name, look(part))
+            else:
+                check = self._compared(name, Found()) | {"status": "never applied"}
+        except SaltformError:
+            self._end(name, step, check)
+            raise
+        self._end(name, step, check)
+        step.reason = _in_short(check)
+        return Status.PLANNED if check["status"] == "drifted" else Status.UNCHANGED
+
+    def _compared(self, name: str, found: Found) -> dict[str, Any]:
+        moment, run = now(), self._opened.services.run_id
+        real = [each for each in found.differences if each.kind == DRIFT]
+        known = self._log.findings(self._opened.name, name)
+        findings, resolved = compare(known, real, (self._opened.name, name), moment, run)
+        self._log.keep([*findings, *resolved])
+        entries = [finding_entry(finding, moment) for finding in findings]
+        fresh = [entry for entry in entries if entry["state"] == "new"]
+        pending = {change["address"] for change in found.pending}
+        check: dict[str, Any] = {
+            "status": "drifted" if fresh else "acknowledged" if entries else "clean",
+            "findings": entries,
+            "resolved": [finding_entry(finding, moment) | {"state": "resolved"} for finding in resolved],
+            "computed": _apart(found.differences, COMPUTED),
+            "reordered": _apart(found.differences, REORDERED),
+            "ignored": found.hidden,
+            "pending": found.pending,
+            "overlap": sorted({entry["address"] for entry in entries} & pending),
+        }
+        return check | ({"waits_for": found.waits_for} if found.waits_for else {})
+
+    def _end(self, name: str, step: StepRecord, check: dict[str, Any]) -> None:
+        """On record with since when it is so, and told to whoever listens."""
+        moment, services, last = now(), self._opened.services, self._last.get(name)
+        changed = last is None or last.status != check["status"]
+        check["since"] = moment if last is None or changed else last.since
+        check["was"] = last.status if last else ""
+        step.details["check"] = check
+        where = (self._opened.name, name)
+        self._log.keep_check(Check(*where, check["status"], check["since"], moment, services.run_id))
+        told = {
+            "run": services.run_id,
+            "environment": self._opened.name,
+            "component": name,
+            "status": check["status"],
+            "was": check["was"],
+            "changed": changed,
+            "since": check["since"],
+            "new": sum(entry["state"] == "new" for entry in check.get("findings", ())),
+            "resolved": len(check.get("resolved", ())),
+            "pending": len(check.get("pending", ())),
+        }
+        services.events.fire(drift_tag(*where), told)
+
+
+def finding_entry(finding: Finding, moment: str) -> dict[str, Any]:
+    """A finding as it stands in returns."""
+    entry = {
+        "address": finding.address,
+        "attribute": finding.attribute,
+        "before": finding.before_value,
+        "after": finding.after_value,
+        "state": "known" if finding.known(moment) else "new",
+        "first_seen": finding.first_seen,
+    }
+    if finding.known(moment):
+        entry |= {"until": finding.known_until, "by": finding.known_by, "reason": finding.known_reason}
+    return entry
+
+
+def _apart(found: list[Difference], kind: str) -> list[dict[str, Any]]:
+    return [
+        {"address": each.address, "attribute": each.attribute, "before": each.before, "after": each.after}
+        for each in found
+        if each.kind == kind
+    ]
+
+
+def _in_short(check: Mapping[str, Any]) -> str:
+    states = Counter(entry["state"] for entry in check["findings"])
+    said = [f"{plural(states['new'], 'difference')}"] if states["new"] else []
+    said += [f"{states['known']} acknowledged"] if states["known"] else []
+    said += [f"{len(check['resolved'])} resolved"] if check["resolved"] else []
+    said += ["pending change"] if check["pending"] or check.get("waits_for") else []
+    said += ["never applied"] if check["status"] == "never applied" else []
+    return ", ".join(said)

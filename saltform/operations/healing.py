@@ -1,0 +1,68 @@
+"""heal: what drifted is applied back, by a deploy of its own run that compares with reality.
+
+A component whose code has changed too is left alone: healing it would deploy that change unasked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from saltform.operations import deploy as deploys
+from saltform.operations.options import Options
+from saltform.operations.services import Services
+from saltform.runlog import new_run_id, now
+from saltform.runlog.drift import resolve
+from saltform.status import Status
+
+
+def heal(services: Services, environment: str, options: Options, checked: dict[str, Any]) -> dict[str, Any]:
+    """The check's return with what the deploy did about it."""
+    drifted = [name for name, step in checked["steps"].items() if step["status"] == Status.PLANNED.value]
+    mixed = [name for name in drifted if _has_pending(checked["steps"][name]["check"])]
+    checked["notes"] += [_left_alone(environment, name) for name in mixed]
+    names = [name for name in drifted if name not in mixed]
+    if not names:
+        return checked
+    checked["notes"] += [_also_known(name) for name in names if _has_known(checked["steps"][name]["check"])]
+    given = {"components": names, "only": True, "refresh": True, "dry_run": options.dry_run}
+    mine = dataclasses.replace(services, run_id=new_run_id())
+    healed = deploys.deploy(mine, environment, given | {"parallelism": options.parallelism or None})
+    checked["healed"] = {"run": healed["run"], "steps": healed["steps"], "retcode": healed["retcode"]}
+    checked["summary"] += f"; {healed['summary']}"
+    _resolve(mine, environment, healed)
+    if checked["retcode"] == 2 and not mixed or healed["retcode"] not in (0, 2):
+        checked["retcode"], checked["success"] = healed["retcode"], healed["success"]
+    return checked
+
+
+def _has_pending(check: dict[str, Any]) -> bool:
+    return bool(check.get("pending") or check.get("waits_for"))
+
+
+def _has_known(check: dict[str, Any]) -> bool:
+    return any(entry["state"] == "known" for entry in check["findings"])
+
+
+def _also_known(name: str) -> str:
+    return f"{name} is healed as a whole: what was acknowledged there is applied back too"
+
+
+def _left_alone(environment: str, name: str) -> str:
+    return (
+        f"{name} is not healed: its code has changed too. Both at once: "
+        f"salt-run infrastructure.deploy {environment} components={name} only=True refresh=True"
+    )
+
+
+def _resolve(services: Services, environment: str, healed: dict[str, Any]) -> None:
+    """What was applied is as the state says again."""
+    moment = now()
+    done = [name for name, step in healed["steps"].items() if step["status"] == Status.APPLIED.value]
+    for name in done:
+        found = services.runlog.drift.findings(environment, name)
+        services.runlog.drift.keep([resolve(finding, moment, services.run_id) for finding in found])
+        check = services.runlog.drift.checks(environment)[name]
+        services.runlog.drift.keep_check(
+            dataclasses.replace(check, status="clean", since=moment, checked=moment, run=services.run_id)
+        )

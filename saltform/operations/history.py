@@ -1,0 +1,34 @@
+"""history: what happened, newest first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltform.config import load
+from saltform.operations.options import bad
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.runlog import RunRecord, locks
+
+
+def history(services: Services, environment: str | None, limit: Any) -> dict[str, Any]:
+    """The newest runs first."""
+    if not str(limit).isdecimal() or int(limit) < 1:
+        raise bad("limit", f"found {limit!r}, expected a whole number, 1 or more")
+    runs = [run_entry(services, run) for run in services.runlog.runs(environment, int(limit))]
+    if environment and not runs:
+        load(services.pillar, environment, has_orphans=lambda _: True)  # misspelt, or never deployed?
+    return result("history", environment=environment or "", summary=f"{len(runs)} runs", runs=runs)
+
+
+def alive(services: Services, run: str) -> bool:
+    """Whether the process of a run is still there: it holds a lock for as long as it lives."""
+    return locks.holder_of(services.layout.run(run) / "alive") is not None
+
+
+def run_entry(services: Services, run: RunRecord) -> dict[str, Any]:
+    """A run as it stands in returns; one that never ended and whose process is gone is dead."""
+    entry = {name: value for name, value in vars(run).items() if name != "graph"}
+    if run.status == "running" and not alive(services, run.id):
+        entry["status"] = "dead"
+    return entry

@@ -1,0 +1,63 @@
+"""The index that the ext_pillar reads: where each component's state is, and which minions see its outputs.
+
+Runs write it; the ext_pillar, which doesn't see the `infrastructure` pillar, reads nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from saltform.config import Component
+from saltform.files import write_atomic
+from saltform.operations.copying import copy_states
+from saltform.operations.opened import Opened
+from saltform.runlog import StepRecord
+from saltform.status import Status
+from saltform.workspace.root import STATE_FILE
+
+
+def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> None:
+    """Say for every component of the environment where its outputs are and who may see them.
+
+    `troubles` are components whose state can't be read now: what the minions get is as old as it says.
+    """
+    tree: dict[str, dict[str, Any]] = {}
+    for name, component in opened.environment.components.items():
+        tree[name] = {
+            "state": str(_read_from(opened, component)),
+            "targets": component.targets if isinstance(component.targets, str) else list(component.targets),
+            "outputs": {output: list(ids) for output, ids in component.output_targets.items()},
+        }
+        if name in troubles:
+            tree[name]["trouble"] = dict(troubles[name])
+    path = opened.services.layout.index / f"{opened.name}.json"
+    content = json.dumps(tree, sort_keys=True).encode()
+    if not path.exists() or path.read_bytes() != content:
+        write_atomic(path, content)
+
+
+def _read_from(opened: Opened, component: Component) -> Path:
+    """The state itself, or, of one on a server, its copy on this disk: a pillar never waits for a server."""
+    layout, where = opened.services.layout, (component.environment, component.name)
+    return layout.states(*where) / STATE_FILE if component.backend.type == "local" else layout.state_copy(*where)
+
+
+def tell_minions(opened: Opened, steps: Mapping[str, StepRecord]) -> None:
+    """After a run: the copies of what it changed, and a fresh pillar for the minions that see an output of that."""
+    changed = (Status.APPLIED.value, Status.DESTROYED.value, Status.ROLLED_BACK.value)
+    touched = [name for name, step in steps.items() if step.status in changed]
+    copy_states(opened, touched)
+    refresh_targets(opened, touched)
+
+
+def refresh_targets(opened: Opened, names: Iterable[str]) -> None:
+    components = [opened.environment.components[name] for name in names if name in opened.environment.components]
+    targets = {item.targets for item in components} | {
+        ids for item in components for ids in item.output_targets.values()
+    }
+    for each in sorted(targets - {"", ()}, key=str):
+        opened.services.refresh_pillar(each)

@@ -1,0 +1,30 @@
+"""locks: who works on what at this moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltform.config import nearest
+from saltform.config.load import ROOT
+from saltform.errors import UnknownName
+from saltform.operations.history import alive
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.runlog import locks as held
+
+
+def locks(services: Services, environment: str | None) -> dict[str, Any]:
+    """Every lock that is held, with its holder. It works with a pillar that doesn't."""
+    name = environment or ""
+    folder = services.layout.component_lock(name, "any").parent
+    known = (services.pillar.get(ROOT) or {}).get("environments") or {}
+    if not name or (name not in known and not folder.is_dir()):
+        raise UnknownName("environment", name, known, nearest(name, known))
+    found = {path.stem: held.holder_of(path) for path in sorted(folder.glob("*.lock"))}
+    taken = {component: _entry(services, holder) for component, holder in found.items() if holder is not None}
+    return result("locks", environment=name, summary=f"{name}: {len(taken)} locked", locks=taken, notes=[])
+
+
+def _entry(services: Services, holder: dict[str, Any]) -> dict[str, Any]:
+    """A lock whose run is gone is held by the terraform process that outlived it."""
+    return {**holder, "run_alive": alive(services, str(holder.get("run", "")))}

@@ -1,0 +1,223 @@
+"""An environment opened for one operation: its pillar read and checked, modules included, and its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from saltform.config import Component, Environment, Infrastructure, load, nearest, select
+from saltform.credentials.lender import Lender
+from saltform.errors import ModuleError, Problem, StateError
+from saltform.graph import Graph
+from saltform.operations.lending import make_lender
+from saltform.operations.releases import Released, released
+from saltform.operations.services import Services
+from saltform.runlog import ComponentRecord
+from saltform.terraform.mirror import CliConfig, prepare
+from saltform.tfstate.local import LocalStates
+from saltform.workspace.fingerprint import digest_key
+from saltform.workspace.git import GitModules
+from saltform.workspace.modules import Module, Modules
+from saltform.workspace.root import Inputs, Unknown, Value
+
+if TYPE_CHECKING:
+    from saltform.policy import Judge
+
+
+class Opened:
+    """One environment, ready to be worked on."""
+
+    def __init__(
+        self, services: Services, name: str | None, modules: Mapping[str, tuple[str, str]] | None = None
+    ) -> None:
+        """`modules` are references with the content that they stood for when a run began that goes on now."""
+        self.services = services
+        self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
+        self.releases: dict[str, Released] = {}  # the components that are as a release says
+        self.modules = self.modules_of(services)
+        self.modules.pin(modules or {})
+        self.infrastructure: Infrastructure = load(
+            services.pillar,
+            name or "",
+            inspect=self._check_modules,
+            has_orphans=lambda environment: bool(services.runlog.components(environment)),
+        )
+        self.environment: Environment = self.infrastructure.environment(name or "")
+        self.states = LocalStates(services.settings.state_dir)
+
+    @staticmethod
+    def modules_of(services: Services) -> Modules:
+        git = GitModules(services.layout.cache / "git", services.processes)
+        return Modules(services.layout.modules, services.settings.modules, services.fetch_salt, git.fetch)
+
+    @property
+    def name(self) -> str:
+        return self.environment.name
+
+    @cached_property
+    def graph(self) -> Graph:
+        return Graph({name: component.needs for name, component in self.environment.components.items()})
+
+    @cached_property
+    def records(self) -> dict[str, ComponentRecord]:
+        """Where each component stood when the operation began."""
+        return self.services.runlog.components(self.name)
+
+    @cached_property
+    def orphans(self) -> dict[str, Component]:
+        """Components that left the pillar and still have a record: as their last release says."""
+        renamed = {component.renamed_from for component in self.environment.components.values()}
+        return {
+            name: self.as_released(name, record.release, record.binary_path)
+            for name, record in self.records.items()
+            if name not in self.environment.components and name not in renamed
+        }
+
+    @cached_property
+    def cli_config(self) -> CliConfig:
+        return prepare(self.services.settings, self.services.layout.cache)
+
+    @cached_property
+    def digest_key(self) -> bytes:
+        return digest_key(self.services.layout.key)
+
+    @cached_property
+    def judge(self) -> Judge:
+        from saltform.policy import Judge  # only when there is a plan to judge
+
+        return Judge(self.environment.policies, self.services.fetch_salt)
+
+    @cached_property
+    def lender(self) -> Lender:
+        """Made when the first credential is asked for: many questions need none."""
+        return make_lender(self.services, self.infrastructure, self.digest_key)
+
+    def masked(self, text: str) -> str:
+        """A text without any secret that was lent in this run."""
+        lender: Lender | None = self.__dict__.get("lender")
+        return lender.masker.line(text) if lender is not None else text
+
+    def close(self) -> None:
+        """Give every lease back."""
+        lender = self.__dict__.pop("lender", None)
+        if lender is not None:
+            lender.close()
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def forget_records(self) -> None:
+        """The records were changed: read them again."""
+        self.__dict__.pop("records", None)
+        self.__dict__.pop("orphans", None)
+
+    def as_released(self, name: str, digest: str, binary: str) -> Component:
+        """From now on the component is what that release says, not what pillar says."""
+        self.releases[name] = released(self, name, digest, binary)
+        return self.releases[name].component
+
+    def component(self, name: str) -> Component:
+        if name in self.releases:
+            return self.releases[name].component
+        return self.environment.components.get(name) or self.orphans[name]
+
+    def module(self, component: Component) -> Module:
+        if component.name not in self.releases:
+            return self.modules.resolve(component.module)
+        kept = self.releases[component.name].content["module"]
+        return self.modules.kept(kept["digest"], kept["entry"])
+
+    def select(self, wanted: str | list[str] | None) -> list[str]:
+        return select(wanted, self.environment.components)
+
+    def outputs(self, name: str) -> Mapping[str, Any]:
+        """A component's outputs as its state has them; nothing when it has never been applied."""
+        return self.states.outputs(self.name, name)
+
+    def resources(self, name: str) -> list[str]:
+        """The addresses of what a component has made."""
+        state = self.states.read(self.name, name)
+        managed = state.resources if state else []
+        return [address for address in managed if not address.startswith("data.") and ".data." not in address]
+
+    def inputs(self, component: Component, unknown: Iterable[tuple[str, str]] = ()) -> Inputs:
+        """The component's inputs, from the states of what it needs. `unknown` are (component, output) pairs."""
+        not_known = set(unknown)
+        values: dict[str, Value | Unknown] = {}
+        for item in component.inputs:
+            have = self.outputs(item.component)
+            if (item.component, item.output) in not_known or item.output not in have:
+                values[item.variable] = Unknown(item.component)
+            else:
+                output = have[item.output]
+                values[item.variable] = Value(output.value, output.sensitive)
+        return values
+
+    def known_inputs(self, component: Component) -> Inputs:
+        """The inputs when all of them must be there: for an apply."""
+        inputs = self.inputs(component)
+        for item in component.inputs:
+            if isinstance(inputs[item.variable], Unknown):
+                raise StateError(
+                    f"{component.name} can't have its input {item.variable!r} yet",
+                    f"the state of {item.component} has no output {item.output!r}",
+                    f"salt-run infrastructure.deploy {self.name} components={item.component}",
+                )
+        return inputs
+
+    def _check_modules(self, environment: Environment) -> Iterator[Problem]:
+        """What only the modules' own files can tell: missing modules, variables and outputs."""
+        faces = {}
+        for name, component in environment.components.items():
+            if component.module:
+                try:
+                    faces[name] = self.modules.resolve(component.module).interface
+                except ModuleError as error:
+                    why = f"{error.summary}: {error.detail}; {error.fix}"
+                    yield Problem(f"{component.path}:module", repr(component.module), f"a module ({why})")
+        for name, face in faces.items():
+            component = environment.components[name]
+            yield from _check_variables(component, face.variables)
+            for item in component.inputs:
+                upstream = faces.get(item.component)
+                if upstream is not None and item.output not in upstream.outputs:
+                    yield Problem(
+                        f"{component.path}:inputs:{item.variable}",
+                        str(item),
+                        f"an output of module {environment.components[item.component].module!r}",
+                        nearest(item.output, upstream.outputs),
+                    )
+            for output in component.output_targets:
+                if output not in face.outputs:
+                    yield Problem(
+                        f"{component.path}:outputs:{output}",
+                        repr(output),
+                        f"an output of module {component.module!r}",
+                        nearest(output, face.outputs),
+                    )
+
+
+def _check_variables(component: Component, variables: Mapping[str, Any]) -> Iterator[Problem]:
+    given = [("variables", name) for name in component.variables]
+    given += [("inputs", item.variable) for item in component.inputs]
+    given += [("secret_variables", name) for name in component.secret_variables]
+    for place, name in given:
+        if name not in variables:
+            yield Problem(
+                f"{component.path}:{place}:{name}",
+                repr(name),
+                f"a variable of module {component.module!r}",
+                nearest(name, variables),
+            )
+    named = {name for _, name in given}
+    for name, variable in variables.items():
+        if variable.required and name not in named:
+            yield Problem(
+                f"{component.path}:variables:{name}",
+                "nothing",
+                f"a value: module {component.module!r} requires it",
+            )

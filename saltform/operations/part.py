@@ -1,0 +1,325 @@
+"""One component in one run: rendered, initialised, planned and applied. The only place that knows all of it.
+
+1. Release and fingerprint are digests of what pillar, modules, binary and provider lock say. If they and the state's
+   serial are those of the last good apply, the component is unchanged and nothing below happens.
+2. `at_work` takes the component's lock and lends it its credentials; everything that starts terraform is inside.
+3. `prepare` renders the workspace and runs `init` only if what `init` depends on has changed. Components of one
+   kind share the result of one `init`.
+4. `plan` saves the plan, `apply` applies that file, and both leave the state's serial and outputs to be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import shutil
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TextIO
+
+from saltform.config import Component
+from saltform.config.kinds import KINDS
+from saltform.credentials.lender import takes_ephemeral
+from saltform.errors import BinaryError, WorkspaceError
+from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.operations.hiding import texts
+from saltform.operations.opened import Opened
+from saltform.process import clean_environment
+from saltform.runlog import ComponentRecord, StepRecord, locks, now
+from saltform.status import Status
+from saltform.terraform import init
+from saltform.terraform.binary import Binary, find
+from saltform.terraform.session import Session
+from saltform.tfstate import Head
+from saltform.tfstate.local import FILE as STATE_FILE
+from saltform.tfstate.versions import keep_version
+from saltform.workspace import root as roots
+from saltform.workspace.fingerprint import digest, fingerprint, release
+from saltform.workspace.folder import LOCK_FILE, Workspace, init_fingerprint
+from saltform.workspace.root import Inputs
+
+
+class Part:
+    """A component with its inputs resolved."""
+
+    def __init__(self, opened: Opened, component: Component, inputs: Inputs, step: StepRecord) -> None:
+        self.opened = opened
+        self.services = opened.services
+        self.component = component
+        self.inputs = inputs
+        self.step = step
+        self.module = opened.module(component)
+        self._layout = opened.services.layout
+        self._where = (component.environment, component.name)
+        self._lock_path = self._layout.provider_lock(*self._where)
+        self._lock_on_disk = self._lock_path.read_bytes() if self._lock_path.exists() else b""
+        going_back = opened.releases.get(component.name)
+        self.provider_lock = going_back.provider_lock if going_back else self._lock_on_disk
+
+    # --- what it is made of ---------------------------------------------------------------------------------
+
+    @property
+    def record(self) -> ComponentRecord | None:
+        return self.opened.records.get(self.component.name)
+
+    @cached_property
+    def binary(self) -> Binary:
+        """`auto` is resolved once and pinned: a tofu installed later flips nothing."""
+        pinned = self.record.binary_path if self.component.binary == "auto" and self.record else ""
+        wanted, cache = pinned or self.component.binary, self._layout.cache
+        try:
+            return find(wanted, self.component.version, cache_dir=cache, processes=self.services.processes)
+        except BinaryError as error:
+            if pinned:
+                where = f"{self.component.path}:binary"
+                error.fix = f"it made this component and is pinned: install it again, or name another at {where}"
+            raise
+
+    @property
+    def binary_pin(self) -> str:
+        return "embedded" if len(self.binary.path) > 1 else self.binary.path[0]
+
+    @property
+    def release(self) -> dict[str, Any]:
+        binary = f"{self.binary.product} {self.binary.version}"
+        return release(self.component, self.module, self.provider_lock, binary)
+
+    @property
+    def fingerprint(self) -> str:
+        # A secret's version stands for its value: a rotated one is noticed without being read.
+        secrets = self.opened.lender.versions(self.component) if self.component.secret_variables else {}
+        return fingerprint(digest(self.release), self.component, self.inputs, secrets, self.opened.digest_key)
+
+    @property
+    def head(self) -> Head | None:
+        return self.opened.states.head(*self._where)
+
+    def unchanged(self) -> bool:
+        """Same fingerprint, same serial and lineage as after the last good apply: nothing to start."""
+        record, head = self.record, self.head
+        if record is None or head is None or not record.fingerprint:
+            return False
+        if (record.serial, record.lineage) != (head.serial, head.lineage):
+            return False
+        return record.fingerprint == self.fingerprint
+
+    # --- work -----------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[int]:
+        """The component's lock held: one run at a time."""
+        holder = {"run": self.services.run_id, "author": self.services.author, "since": now()}
+        with locks.hold(self._layout.component_lock(*self._where), holder, self.component.id) as descriptor:
+            yield descriptor
+
+    @contextlib.contextmanager
+    def at_work(self, lock: bool = True) -> Iterator[Session]:
+        """The component's lock held, its credentials lent, its log open."""
+        with contextlib.ExitStack() as stack:
+            descriptors: tuple[int, ...] = ()
+            if lock:
+                descriptors = (stack.enter_context(self.locked()),)
+            ephemeral = takes_ephemeral(self.binary.product, self.binary.version)
+            self._loan = stack.enter_context(self.opened.lender.lend(self.component, ephemeral=ephemeral))
+            self._loan.masker.add(self._sensitive_inputs())
+            log = stack.enter_context(self._open_log())
+            yield self._session(log, descriptors)
+
+    def renewed(self, session: Session) -> Session:
+        """The session for a process that starts later: a lease that is about to end is fetched anew."""
+        return dataclasses.replace(session, env=self._environment(session.workspace))
+
+    def prepare(self, session: Session, upgrade: bool = False, states: Path | None = None) -> None:
+        """Render the workspace, and initialise it if what `init` depends on has changed.
+
+        `states` is where the state is when that isn't its own place (yet).
+        """
+        born = self.record.born if self.record else self.services.run_id
+        tags = {
+            "saltform:environment": self.component.environment,
+            "saltform:component": self.component.name,
+            "saltform:run": born,
+        }
+        leased = self.opened.lender.leased_variables(self.component)
+        root = roots.build(self.component, self.module, self.inputs, tags, leased)
+        workspace = Workspace(session.workspace, states or self._layout.states(*self._where))
+        workspace.render(roots.encode(root), self.module, b"" if upgrade else self.provider_lock)
+        self._init(session, workspace, roots.encode(root["terraform"]), upgrade)
+        self._keep_provider_lock(workspace.provider_lock(), write=session.pass_fds != ())
+
+    def record_before_apply(self) -> None:
+        """On record before it happens: whatever becomes of this process, the component is known and not unchanged."""
+        self._record("", self.record.serial if self.record else 0, self.record.lineage if self.record else "")
+
+    def record_before_destroy(self) -> None:
+        """The same, but what is there stays a part of the release that made it, whatever pillar says now."""
+        if self.record is None:
+            self.record_before_apply()
+            return
+        self.step.release = self.record.release
+        release, binary = self._previous()
+        half_done = dataclasses.replace(
+            self.record,
+            fingerprint="",
+            run=self.services.run_id,
+            previous_release=release,
+            previous_binary=binary,
+        )
+        self.services.runlog.keep_component(half_done)
+
+    def keep_state_version(self) -> None:
+        """The state as it was before this apply, for whoever has to look back."""
+        keep_version(self._layout.states(*self._where) / STATE_FILE)
+
+    def record_applied(self) -> None:
+        """After a good apply: from here on the same fingerprint and serial mean unchanged."""
+        head = self.head
+        if head is not None:
+            self._record(self.fingerprint, head.serial, head.lineage)
+
+    def record_destroyed(self) -> None:
+        self.services.runlog.forget_component(*self._where)
+        self._lock_path.unlink(missing_ok=True)
+        shutil.rmtree(self._layout.workspace(*self._where), ignore_errors=True)
+
+    def tell(self, note: str) -> None:
+        """What is being done right now, for whoever watches."""
+        if self.services.progress is not None:
+            self.services.progress.step(self.component.name, Status.RUNNING, note)
+
+    def workspace_path(self, preview: bool = False) -> Path:
+        """The component's folder; a preview's own one, since what is rendered there must never be applied."""
+        # A component's name has no dot, so the two never meet.
+        name = f"{self.component.name}.{self.services.run_id}" if preview else self.component.name
+        return self._layout.workspace(self.component.environment, name)
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def _environment(self, workspace: Path) -> dict[str, str]:
+        provider = self.component.provider
+        known = KINDS[provider.kind].environment(provider) if provider else {}
+        lent = {**self._loan.environment, **roots.sensitive_environment(self.inputs)}
+        return clean_environment(workspace / ".home", self.opened.cli_config.path, lent, known)
+
+    def _session(self, log: TextIO, descriptors: tuple[int, ...]) -> Session:
+        path = make_folder(self.workspace_path(preview=not descriptors))
+        return Session(
+            binary=self.binary,
+            workspace=path,
+            env=self._environment(path),
+            processes=self.services.processes,
+            log=lambda line: print(line, file=log),
+            cancel=self.services.cancel,
+            component=self.component.id,
+            timeouts=self.component.timeouts,
+            mask=self._loan.masker.line,
+            pass_fds=descriptors,
+        )
+
+    @contextlib.contextmanager
+    def _open_log(self) -> Iterator[TextIO]:
+        folder = make_folder(self._layout.run(self.services.run_id) / "logs")
+        path = folder / f"{self.component.name}.log"
+        self.step.log = str(path)
+        try:
+            log = path.open("a", buffering=1, encoding="utf-8", errors="replace")
+            path.chmod(0o600)
+        except OSError as error:
+            raise cannot_write(path, error) from None
+        with log:
+            yield log
+
+    def _sensitive_inputs(self) -> frozenset[str]:
+        """What to mask of the inputs: every text in them."""
+        found = (item.value for item in self.inputs.values() if isinstance(item, roots.Value) and item.sensitive)
+        return frozenset(text for value in found for text in texts(value))
+
+    def _init(self, session: Session, workspace: Workspace, root_parts: bytes, upgrade: bool) -> None:
+        cli_config = self.opened.cli_config
+
+        def wanted(lock: bytes) -> str:
+            binary = f"{self.binary.product} {self.binary.version}"
+            return init_fingerprint(root_parts, self.module, lock, binary, cli_config.path.read_bytes())
+
+        before = wanted(self.provider_lock)
+        if not upgrade and workspace.initialised_for(before):
+            return
+        workspace.forget_init()
+        shared = self._layout.cache / "init" / before
+        with _alone(shared.with_suffix(".lock")):
+            if not upgrade and (shared / ".terraform").is_dir():
+                _copy(shared, workspace.path)
+            else:
+                self.tell("initialising")
+                init.run(session, upgrade=upgrade, plugin_cache=cli_config.plugin_cache)
+                if not upgrade:
+                    _share(workspace.path, shared)
+        workspace.mark_initialised(wanted(workspace.provider_lock()))
+
+    def _keep_provider_lock(self, content: bytes, write: bool) -> None:
+        if write and content and content != self._lock_on_disk:
+            write_atomic(self._lock_path, content)
+        self.provider_lock = content
+
+    def _record(self, mark: str, serial: int, lineage: str) -> None:
+        made_of = self.release
+        name = digest(made_of)
+        self.step.release, self.step.fingerprint, self.step.serial = name, mark, serial
+        previous_release, previous_binary = self._previous()
+        self.services.runlog.keep_release(name, made_of, self.services.run_id)
+        self.services.runlog.keep_component(
+            ComponentRecord(
+                environment=self.component.environment,
+                component=self.component.name,
+                release=name,
+                fingerprint=mark,
+                lineage=lineage,
+                serial=serial,
+                run=self.services.run_id,
+                born=self.record.born if self.record else self.services.run_id,
+                applied=now(),
+                binary_path=self.binary_pin,
+                previous_release=previous_release,
+                previous_binary=previous_binary,
+            )
+        )
+
+    def _previous(self) -> tuple[str, str]:
+        """What a rollback of this run goes back to: the last good release from before it, however often it tried."""
+        record = self.record
+        if record is None:
+            return "", ""
+        if record.fingerprint and record.run != self.services.run_id:
+            return record.release, record.binary_path
+        return record.previous_release, record.previous_binary
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One `init` for a hundred components of a kind: the others wait for it and copy what it made."""
+    make_folder(path.parent)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _share(workspace: Path, shared: Path) -> None:
+    partial = shared.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    _copy(workspace / ".terraform", partial / ".terraform")
+    if (workspace / LOCK_FILE).exists():
+        write_atomic(partial / LOCK_FILE, (workspace / LOCK_FILE).read_bytes())
+    partial.rename(shared)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """What `init` made; its providers are links."""
+    try:
+        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+    except shutil.Error as error:  # the errors of all files, as texts
+        _, path, why = error.args[0][0]
+        raise WorkspaceError("can't write", f"{path}: {why}", "check the folder and its disk") from None
+    except OSError as error:
+        raise cannot_write(target, error) from None

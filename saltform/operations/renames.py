@@ -1,0 +1,62 @@
+"""`renamed_from:` moves a component's state to its new name instead of building it twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from saltform.config import Component
+from saltform.errors import StateError
+from saltform.files import cannot_write, make_folder
+from saltform.operations.opened import Opened
+from saltform.runlog import locks, now
+
+
+def renames(opened: Opened, names: Iterable[str]) -> list[tuple[str, str]]:
+    """(old name, new name) of every component whose state is still under its old name."""
+    found = []
+    for name in names:
+        old = opened.component(name).renamed_from
+        if old and old in opened.records and name not in opened.records:
+            found.append((old, name))
+    return found
+
+
+def planned_from(opened: Opened, component: Component) -> Path | None:
+    """Where a plan finds the state of a component that has not been moved yet."""
+    layout = opened.services.layout
+    if renames(opened, [component.name]) and not layout.states(opened.name, component.name).exists():
+        return layout.states(opened.name, component.renamed_from)
+    return None
+
+
+def move_state(opened: Opened, old: str, new: str) -> None:
+    """Move state, provider lock and record. Each move is one rename; done again, it goes on where it stopped."""
+    layout, environment = opened.services.layout, opened.name
+    holder = {"run": opened.services.run_id, "author": opened.services.author, "since": now()}
+    with locks.hold(layout.component_lock(environment, old), holder, f"{environment}/{old}"):
+        for source, target in (
+            (layout.provider_lock(environment, old), layout.provider_lock(environment, new)),
+            (layout.states(environment, old), layout.states(environment, new)),
+        ):
+            _move(source, target)
+        opened.services.runlog.rename_component(environment, old, new)
+    opened.forget_records()
+
+
+def _move(source: Path, target: Path) -> None:
+    if not source.exists():
+        return
+    if (target / "terraform.tfstate").exists():
+        raise StateError(
+            "a rename would overwrite a state",
+            f"{source} and {target} both exist",
+            "remove `renamed_from:`, or destroy one of the two components first",
+        )
+    make_folder(target.parent)
+    try:
+        if target.is_dir():
+            target.rmdir()
+        source.rename(target)
+    except OSError as error:
+        raise cannot_write(target, error) from None

@@ -1,0 +1,47 @@
+"""report: a run as a file to keep or to send."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from saltform.files import write_atomic
+from saltform.graph import Graph
+from saltform.operations.options import bad
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.operations.show import show
+
+SUFFIXES = {"json": "json", "markdown": "md", "html": "html"}
+
+
+def report(services: Services, run: str, form: str) -> dict[str, Any]:
+    """A run as a file to keep or send: JSON, Markdown or a page of HTML."""
+    if form not in SUFFIXES:
+        raise bad("format", f"found {form!r}, expected one of {', '.join(SUFFIXES)}")
+    shown = show(services, run)
+    record = services.runlog.run(run)
+    content = _written(shown, form, Graph(record.graph))
+    path: Path = services.layout.run(record.id) / f"report.{SUFFIXES[form]}"
+    write_atomic(path, content.encode())
+    return result(
+        "report",
+        environment=record.environment,
+        run=record.id,
+        format=form,
+        path=str(path),
+        summary=str(path),
+    )
+
+
+def _written(shown: dict[str, Any], form: str, graph: Graph) -> str:
+    if form == "json":
+        return json.dumps(shown, indent=2, sort_keys=True)
+    if form == "markdown":
+        from saltform.report import markdown
+
+        return markdown.render(shown, graph)
+    from saltform.report import html
+
+    return html.render(shown, graph)

@@ -1,0 +1,60 @@
+"""What a verb returns: the stable dictionary of docs/returns.md, and the exit code that says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED, SaltformError
+from saltform.runlog import StepRecord
+
+HIDDEN = "(sensitive)"
+
+
+def result(verb: str, retcode: int = EXIT_DONE, **members: Any) -> dict[str, Any]:
+    """A verb's return. Never a top-level key `data`: Salt would judge it as state results."""
+    return {
+        "outputter": "infrastructure",
+        "retcode": retcode,
+        "success": retcode in (EXIT_DONE, EXIT_CHANGES),
+        "verb": verb,
+        **members,
+    }
+
+
+def failure(verb: str, error: BaseException, **members: Any) -> dict[str, Any]:
+    """The return for an error, whatever it is. An error that isn't ours is a defect: named, without a traceback."""
+    if isinstance(error, SaltformError):
+        return result(verb, error.exit_code, error=error.as_dict(), **members)
+    said = {
+        "type": type(error).__name__,
+        "summary": "unexpected error",
+        "detail": f"{type(error).__name__}: {error}",
+        "fix": "this is a defect of Saltform: please report it with the master's log at level debug",
+    }
+    return result(verb, EXIT_FAILED, error=said, **members)
+
+
+def step_entry(step: StepRecord, seconds: float) -> dict[str, Any]:
+    """One step as it stands under `steps`."""
+    counts = step.details.get("counts", {})
+    entry = {
+        "status": step.status,
+        "reason": step.reason,
+        "seconds": round(seconds, 2),
+        "add": counts.get("add", 0),
+        "change": counts.get("change", 0),
+        "destroy": counts.get("remove", 0),
+        "changes": step.details.get("changes", []),
+    }
+    for name in ("outputs", "verdicts", "waits_for", "drift", "check", "retries", "error"):
+        if step.details.get(name):
+            entry[name] = step.details[name]
+    if step.log:
+        entry["log"] = step.log
+    return entry
+
+
+def shown_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs for a person or a job cache: sensitive values are never among them."""
+    return {name: HIDDEN if item.sensitive else item.value for name, item in sorted(outputs.items())}

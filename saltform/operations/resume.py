@@ -1,0 +1,158 @@
+"""resume: go on with a run that died, was cancelled or failed, as if it had never stopped.
+
+1. It stays the same run: its id, author and options, and the configuration that it began with. What it had done is
+   not done again; the component that it was at is planned anew, which looks at its state.
+2. Terraform processes that a dead run left behind finish what they had begun: they are waited for.
+3. A run that another one came after is history: going on with it would undo what came after.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from saltform.config.load import ROOT
+from saltform.errors import Cancelled, Locked, ModuleError, SaltformError, UnknownName
+from saltform.operations import undoing
+from saltform.operations.deploy import run_deploy
+from saltform.operations.destroy import run_destroy
+from saltform.operations.history import alive
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options
+from saltform.operations.services import Services
+from saltform.operations.snapshot import READ_ANEW, RESUMABLE, kept_part, read_snapshot, same
+from saltform.runlog import RunRecord, locks, now
+from saltform.workers import cancelling
+
+LOOK_EVERY = 0.1
+
+
+def resume(services: Services, run: str | None = None) -> dict[str, Any]:
+    """Continue the run, or the newest one that can be continued; the return of its own verb."""
+    record = _wanted(services, run)
+    check_resumable(services, record)
+    snapshot, modules = read_snapshot(services.layout.run(record.id))
+    record.notes.append(f"resumed by {services.author} at {now()}, after it {_ended(services, record)}")
+    record.notes += _differences(services, record.environment, snapshot, modules)
+    today = services.pillar.get(ROOT) or {}
+    pillar = {**services.pillar, ROOT: {**snapshot, **{name: today[name] for name in READ_ANEW if name in today}}}
+    mine = dataclasses.replace(services, run_id=record.id, author=record.author, pillar=pillar)
+    with Opened(mine, record.environment, modules) as opened:
+        _wait_for_what_is_left(opened, record)
+        return _VERBS[record.verb](opened, record)
+
+
+def check_resumable(services: Services, record: RunRecord) -> None:
+    """Say why a run can't be resumed or abandoned, if it can't."""
+    if alive(services, record.id):
+        raise Locked(
+            f"run {record.id} is still running",
+            f"{record.verb} {record.environment} by {record.author}, process {record.pid} on {record.host}",
+            f"wait for it, or: salt-run infrastructure.cancel {record.id}",
+        )
+    if record.verb not in RESUMABLE:
+        raise _refused(record, f"a run of {record.verb} has nothing to go on with", f"run {record.verb} again")
+    if record.status in ("done", "abandoned"):
+        raise _refused(record, f"it is {record.status}", "")
+    if record.rolled_back_by:
+        fix = f"deploy again; or, if the rollback did not end: salt-run infrastructure.resume {record.rolled_back_by}"
+        raise _refused(record, f"it was rolled back by run {record.rolled_back_by}", fix)
+    later = [
+        item for item in services.runlog.runs(record.environment) if item.started > record.started and _changed(item)
+    ]
+    if later:
+        found = f"run {later[-1].id} ({later[-1].verb} by {later[-1].author}) came after it"
+        raise _refused(record, found, f"deploy again; salt-run infrastructure.abandon {record.id} puts it away")
+
+
+def unfinished(services: Services, record: RunRecord) -> bool:
+    """Whether a run stopped before it was through."""
+    stopped = record.status in ("failed", "cancelled") or (
+        record.status == "running" and not alive(services, record.id)
+    )
+    return stopped and record.verb in RESUMABLE and not record.rolled_back_by
+
+
+def _wanted(services: Services, run: str | None) -> RunRecord:
+    if run and run != "last":
+        return services.runlog.run(run)
+    for record in services.runlog.runs():
+        if unfinished(services, record):
+            return record
+    raise UnknownName("run to resume", "", [])
+
+
+def _changed(item: RunRecord) -> bool:
+    return item.verb in RESUMABLE and item.status != "abandoned"
+
+
+def _refused(record: RunRecord, detail: str, fix: str) -> SaltformError:
+    return SaltformError(f"run {record.id} can't be resumed", detail, fix, run=record.id)
+
+
+def _ended(services: Services, record: RunRecord) -> str:
+    words = {"failed": "had failed", "cancelled": "was cancelled"}
+    return words.get(record.status, f"died (last seen {last_seen(services, record)})")
+
+
+def last_seen(services: Services, record: RunRecord) -> str:
+    """The last moment of which there is a record."""
+    steps = services.runlog.steps(record.id)
+    return max([record.started, *(step.ended or step.started for step in steps)])
+
+
+def _differences(
+    services: Services, environment: str, snapshot: Mapping[str, Any], modules: Mapping[str, tuple[str, str]]
+) -> list[str]:
+    """What the run doesn't know: what changed since it began."""
+    notes = []
+    if not same(_relevant(kept_part(services.pillar), environment), _relevant(snapshot, environment)):
+        notes.append("pillar differs by now: this run goes on with what it began with; deploy afterwards")
+    changed = sorted(name for name, (digest, _) in modules.items() if _digest(services, name) != digest)
+    if changed:
+        notes.append(f"modules differ by now: {', '.join(changed)}: this run goes on with what it began with")
+    return notes
+
+
+def _relevant(tree: Mapping[str, Any], environment: str) -> dict[str, Any]:
+    environments = tree.get("environments") or {}
+    return {**tree, "environments": environments.get(environment)}
+
+
+def _digest(services: Services, reference: str) -> str:
+    try:
+        return Opened.modules_of(services).resolve(reference).digest
+    except ModuleError:
+        return ""
+
+
+def _wait_for_what_is_left(opened: Opened, record: RunRecord) -> None:
+    """Terraform that outlived its run has the component's lock: it was interrupted, and ends in good order."""
+    layout = opened.services.layout
+    with cancelling(opened.services.cancel):
+        for name in record.graph:
+            while (locks.holder_of(layout.component_lock(record.environment, name)) or {}).get("run") == record.id:
+                if opened.services.cancel.is_set():
+                    raise Cancelled(f"run {record.id} was not resumed", f"a terraform of {name} is still finishing")
+                time.sleep(LOOK_EVERY)
+
+
+def _deploy(opened: Opened, record: RunRecord) -> dict[str, Any]:
+    return run_deploy(opened, Options.parse(record.options), record)
+
+
+def _destroy(opened: Opened, record: RunRecord) -> dict[str, Any]:
+    return run_destroy(opened, Options.parse(record.options), record)
+
+
+def _rollback(opened: Opened, record: RunRecord) -> dict[str, Any]:
+    return undoing.execute(opened, record.options, [], record)
+
+
+_VERBS: Mapping[str, Callable[[Opened, RunRecord], dict[str, Any]]] = {
+    "deploy": _deploy,
+    "destroy": _destroy,
+    "rollback": _rollback,
+}

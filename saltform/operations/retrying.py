@@ -1,0 +1,49 @@
+"""Trying again what may pass by itself, never blindly: every try plans anew and applies that plan.
+
+A try that failed half-way has changed the state; the next plan sees what is there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from saltform.config.types import Retry
+from saltform.errors import SaltformError, StalePlan
+from saltform.operations.part import Part
+from saltform.status import Status
+from saltform.terraform.passing import passing
+from saltform.terraform.session import Session
+
+
+def retrying(part: Part, session: Session, work: Callable[[], Status]) -> Status:
+    """Do `work` as often as pillar's `retry:` allows, with growing waits; a cancel ends the wait."""
+    retry, stale = part.component.retry, False
+    for attempt in range(1, retry.attempts + 2):  # one more for a stale plan
+        try:
+            return work()
+        except StalePlan:
+            # Somebody else's apply came in between. Never the same plan twice: a new one, once.
+            if stale:
+                raise
+            stale = True
+        except SaltformError as error:
+            kind = passing(error)
+            tries = attempt - stale
+            if not kind or tries >= retry.attempts:
+                raise
+            seconds = wait(retry, tries)
+            part.step.details.setdefault("retries", []).append(
+                {"because": kind, "error": error.summary, "waited": round(seconds, 1)}
+            )
+            part.tell(f"{kind}: trying again in {seconds:.0f} s")
+            session.log(f"saltform: {kind}, planning again in {seconds:.1f} s ({tries} of {retry.attempts} tries)")
+            if session.cancel.wait(seconds):
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def wait(retry: Retry, tries: int) -> float:
+    """Doubled after every try, shortened by chance: those who failed together must not come back together."""
+    full = min(retry.longest, retry.wait * 2.0 ** (tries - 1))
+    return full * random.uniform(0.5, 1.0)  # noqa: S311 - no secret

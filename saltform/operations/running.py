@@ -1,0 +1,234 @@
+"""A run: begun, pumped through its schedule, and ended, with every step on record before and after it happens."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from saltform.errors import (
+    EXIT_CANCELLED,
+    EXIT_CHANGES,
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_LOCKED,
+    Cancelled,
+    Locked,
+    SaltformError,
+)
+from saltform.events import step_tag
+from saltform.files import make_folder
+from saltform.graph import Graph
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options
+from saltform.operations.result import result, step_entry
+from saltform.operations.snapshot import RESUMABLE, forget_snapshot, keep_snapshot
+from saltform.report import words
+from saltform.runlog import RunRecord, StepRecord, locks
+from saltform.schedule import Schedule
+from saltform.status import Status
+from saltform.workers import CANCEL, cancelling, pump, watching
+
+_DONE = (Status.APPLIED, Status.UNCHANGED, Status.DESTROYED, Status.ROLLED_BACK)
+Work = Callable[[str, StepRecord], Status]  # does one component; fills the record in; raises SaltformError
+
+
+@dataclass
+class Run:
+    """One operation over an environment, while it runs."""
+
+    opened: Opened
+    verb: str
+    graph: Graph
+    options: Mapping[str, Any]
+    on_error: str
+    parallelism: int
+    notes: list[str] = field(default_factory=list)
+    steps: dict[str, StepRecord] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    resumed: RunRecord | None = None  # the record of this very run, when it goes on after it had ended or died
+    unchanged: Callable[[], Iterable[str]] = tuple  # those that are known to have nothing to do before any starts
+    off_record: bool = False  # a step could not be put on record, so nobody can say that the run went well
+
+    def execute(self, work: Work) -> dict[str, Any]:
+        """Do `work` for every component in the graph's order; the verb's return."""
+        services = self.opened.services
+        record = self.resumed or RunRecord(
+            id=services.run_id,
+            environment=self.opened.name,
+            verb=self.verb,
+            author=services.author,
+            options={name: value for name, value in self.options.items() if value != getattr(Options, name, None)},
+            graph={name: list(needs) for name, needs in self.graph.needs.items()},
+        )
+        began = time.monotonic()
+        alive = make_folder(services.layout.run(record.id)) / "alive"
+        with locks.hold(alive, {"run": record.id}, f"run {record.id}"):
+            self._begin(record)
+            if services.progress is not None:
+                services.progress.start(f"{self.verb} {self.opened.name}", self.graph.order())
+            try:
+                with cancelling(services.cancel), watching(alive.with_name(CANCEL), services.cancel):
+                    self._settle(self.unchanged())
+                    self._pump(work)
+            except Exception:
+                self.off_record = True
+                raise
+            finally:
+                self._end(record, time.monotonic() - began)
+        return result(
+            self.verb,
+            record.exit_code or EXIT_DONE,
+            environment=self.opened.name,
+            run=record.id,
+            summary=record.summary,
+            steps={name: step_entry(step, self.seconds.get(name, 0.0)) for name, step in self.steps.items()},
+            notes=self.notes,
+        )
+
+    def _begin(self, record: RunRecord) -> None:
+        """On record before anything happens; a run that goes on leaves alone what it had done."""
+        services = self.opened.services
+        if self.resumed is None:
+            if self.verb in RESUMABLE:
+                keep_snapshot(self.opened)  # first: a run that is on record can always go on
+            services.runlog.begin(record)
+            return
+        (services.layout.run(record.id) / CANCEL).unlink(missing_ok=True)
+        done = [step for step in services.runlog.steps(record.id) if Status(step.status) in _DONE]
+        self.steps.update({step.component: step for step in done})
+        record.notes = self.notes
+        services.runlog.go_on(record)
+
+    def _settle(self, names: Iterable[str]) -> None:
+        """What is unchanged goes on record at once: it costs no thread, lock, commit or event of its own."""
+        services = self.opened.services
+        steps = [StepRecord(name, Status.UNCHANGED.value) for name in names if name not in self.steps]
+        if not steps:
+            return
+        services.runlog.add_steps(services.run_id, steps)
+        for step in steps:
+            self.steps[step.component] = step
+            if services.progress is not None:
+                services.progress.step(step.component, Status.UNCHANGED)
+        said = {"run": services.run_id, "verb": self.verb, "environment": self.opened.name, "count": len(steps)}
+        services.events.fire(f"saltform/run/{services.run_id}/unchanged", said)
+
+    def _pump(self, work: Work) -> None:
+        left = [name for name in self.graph.needs if name not in self.steps]
+        schedule = Schedule(self.graph.subset(left), "continue" if self.on_error == "continue" else "stop")
+
+        def one(name: str) -> tuple[Status, str]:
+            step = self._do(name, work)
+            return Status(step.status), step.reason
+
+        def left_out(names: list[str]) -> None:
+            steps = [StepRecord(name, schedule.status(name).value, schedule.reason(name)) for name in names]
+            if steps:
+                self.opened.services.runlog.add_steps(self.opened.services.run_id, steps)
+            for step in steps:
+                self.steps[step.component] = step
+                self._tell(step)
+
+        pump(schedule, one, self.parallelism, self.opened.services.cancel, left_out)
+
+    def _do(self, name: str, work: Work) -> StepRecord:
+        services = self.opened.services
+        step = services.runlog.begin_step(services.run_id, name)
+        self.steps[name] = step
+        self._tell(step)
+        return self.work_on(step, work)
+
+    def work_on(self, step: StepRecord, work: Work) -> StepRecord:
+        """Do one component, and put on record how that ended."""
+        services, name = self.opened.services, step.component
+        began = time.monotonic()
+        try:
+            step.status = work(name, step).value
+        except Cancelled as error:
+            step.status, step.reason = Status.CANCELLED.value, error.summary
+            step.details["error"] = error.as_dict()
+        except SaltformError as error:
+            step.status, step.reason = Status.FAILED.value, error.summary
+            step.details["error"] = error.as_dict()
+            step.exit_code = error.data.get("terraform_exit_code", step.exit_code)
+        except Exception as error:  # a defect of ours must not take the other components down with it
+            said = f"unexpected error: {type(error).__name__}: {error}"
+            step.status, step.reason = Status.FAILED.value, self.opened.masked(said)
+            self._keep_traceback(name, self.opened.masked(traceback.format_exc()))
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
+        services.runlog.end_step(services.run_id, step)
+        self._tell(step)
+        return step
+
+    def _keep_traceback(self, name: str, text: str) -> None:
+        folder: Path = make_folder(self.opened.services.layout.run(self.opened.services.run_id) / "logs")
+        with (folder / f"{name}.log").open("a") as log:
+            log.write(text)
+
+    def _tell(self, step: StepRecord) -> None:
+        services = self.opened.services
+        counts = step.details.get("counts", {})
+        note = step.reason or " ".join(
+            f"{sign}{counts[name]}"
+            for sign, name in (("+", "add"), ("~", "change"), ("-", "remove"))
+            if counts.get(name)
+        )
+        if services.progress is not None:
+            services.progress.step(step.component, Status(step.status), note)
+        services.events.fire(
+            step_tag(services.run_id, step.component, step.status),
+            {
+                "run": services.run_id,
+                "verb": self.verb,
+                "environment": self.opened.name,
+                "component": step.component,
+                "status": step.status,
+                "reason": step.reason,
+                "counts": counts,
+            },
+        )
+
+    def _end(self, record: RunRecord, seconds: float) -> None:
+        services = self.opened.services
+        record.exit_code = self._exit_code()
+        record.status = {EXIT_CANCELLED: "cancelled", EXIT_DONE: "done", EXIT_CHANGES: "done"}.get(
+            record.exit_code, "failed"
+        )
+        record.summary = self.summary(seconds)
+        asked = services.layout.run(record.id) / CANCEL
+        if asked.exists():
+            self.notes += asked.read_text().splitlines()[1:]
+        record.notes = self.notes
+        if services.progress is not None:
+            services.progress.finish()
+        services.runlog.end(record)
+        if record.status == "done":
+            forget_snapshot(services.layout.run(record.id))
+
+    def add_notes(self, *notes: str) -> None:
+        """What is known only after the run has ended."""
+        self.notes += notes
+        self.opened.services.runlog.set_notes(self.opened.services.run_id, self.notes)
+
+    def summary(self, seconds: float) -> str:
+        statuses = (step.status for step in self.steps.values())
+        return words.summary(self.verb, self.opened.name, statuses, seconds)
+
+    def _exit_code(self) -> int:
+        statuses = Counter(step.status for step in self.steps.values())
+        if statuses[Status.CANCELLED.value] or self.opened.services.cancel.is_set():
+            return EXIT_CANCELLED
+        if self.off_record:
+            return EXIT_FAILED
+        failed = [step for step in self.steps.values() if step.status == Status.FAILED.value]
+        if failed:
+            locked = all(step.details.get("error", {}).get("type") == Locked.__name__ for step in failed)
+            return EXIT_LOCKED if locked else EXIT_FAILED
+        if statuses[Status.PLANNED.value] or statuses[Status.DEFERRED.value]:
+            return EXIT_CHANGES
+        return EXIT_DONE

@@ -1,0 +1,59 @@
+"""Everything an operation needs from outside, in one value: tests hand in twins, the loader modules the real ones."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from saltform.config import Settings
+from saltform.errors import ModuleError
+from saltform.events import Events, RecordedEvents
+from saltform.layout import Layout
+from saltform.process import Cancel, Processes, RealProcesses
+from saltform.progress import Progress
+from saltform.runlog import RunLog, new_run_id
+
+
+def no_salt_files(reference: str) -> Path:
+    raise ModuleError(
+        f"can't fetch {reference}",
+        "there is no Salt file server here",
+        "use a module name or a git reference",
+    )
+
+
+@dataclass
+class Services:
+    """One caller's view of the world."""
+
+    settings: Settings
+    pillar: Mapping[str, Any] = field(repr=False)
+    author: str = "unknown"
+    run_id: str = field(default_factory=new_run_id)
+    processes: Processes = field(default_factory=RealProcesses)
+    events: Events = field(default_factory=RecordedEvents)
+    progress: Progress | None = None
+    fetch_salt: Callable[[str], Path] = no_salt_files
+    refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
+    cancel: threading.Event = field(default_factory=Cancel)
+    _runlog: RunLog | None = field(default=None, repr=False)
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.settings.state_dir)
+
+    @property
+    def runlog(self) -> RunLog:
+        """Opened by the first who asks: some questions need no record."""
+        if self._runlog is None:
+            self._runlog = RunLog(self.layout.runlog)
+        return self._runlog
+
+    def close(self) -> None:
+        self.events.close()
+        if self._runlog is not None:
+            self._runlog.close()
+            self._runlog = None

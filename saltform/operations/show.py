@@ -1,0 +1,44 @@
+"""show: one run with all its steps, as it was recorded."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from saltform.operations.history import run_entry
+from saltform.operations.result import result, step_entry
+from saltform.operations.services import Services
+from saltform.runlog import StepRecord
+
+
+def show(services: Services, run: str) -> dict[str, Any]:
+    """One run with all its steps, as it was recorded."""
+    record = services.runlog.run(run)
+    steps = {step.component: _recorded_step(step) for step in services.runlog.steps(record.id)}
+    return result(
+        "show",
+        environment=record.environment,
+        summary=record.summary or f"run {record.id} has not ended",
+        run=run_entry(services, record),
+        steps=steps,
+        notes=record.notes,
+    )
+
+
+def _recorded_step(step: StepRecord) -> dict[str, Any]:
+    entry = step_entry(step, _seconds(step))
+    return entry | {
+        "started": step.started,
+        "ended": step.ended,
+        "release": step.release,
+        "fingerprint": step.fingerprint,
+        "serial": step.serial,
+        "exit_code": step.exit_code,
+    }
+
+
+def _seconds(step: StepRecord) -> float:
+    if not (step.started and step.ended):
+        return 0.0
+    began, ended = (datetime.fromisoformat(item.replace("Z", "+00:00")) for item in (step.started, step.ended))
+    return (ended - began).total_seconds()

@@ -1,0 +1,54 @@
+"""What a run was told to do: its `infrastructure` pillar and which module content it found, so that it can go on.
+
+Kept in the run's folder (0600) until the run has done all of it. How to log in to Vault (a token can stand there) and
+other pillar, credentials above all, are never kept: they are read anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saltform.config.load import ROOT
+from saltform.errors import StateError
+from saltform.files import write_atomic
+
+if TYPE_CHECKING:
+    from saltform.operations.opened import Opened
+
+RESUMABLE = ("deploy", "destroy", "rollback")
+READ_ANEW = ("vault",)
+_FILE = "configuration.json"
+
+
+def keep_snapshot(opened: Opened) -> None:
+    tree = {"pillar": kept_part(opened.services.pillar), "modules": opened.modules.found}
+    folder = opened.services.layout.run(opened.services.run_id)
+    write_atomic(folder / _FILE, json.dumps(tree, default=str).encode())
+
+
+def kept_part(pillar: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in (pillar.get(ROOT) or {}).items() if name not in READ_ANEW}
+
+
+def forget_snapshot(folder: Path) -> None:
+    (folder / _FILE).unlink(missing_ok=True)
+
+
+def read_snapshot(folder: Path) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+    """The pillar of the run, and each module reference with its digest and entry."""
+    try:
+        tree = json.loads((folder / _FILE).read_bytes())
+        return tree["pillar"], {reference: tuple(where) for reference, where in tree["modules"].items()}
+    except (OSError, ValueError, KeyError) as error:
+        raise StateError(
+            "a run can't go on",
+            f"what it was told to do is not there any more: {folder / _FILE}: {error}",
+            "deploy again: it goes on from what the states say",
+        ) from None
+
+
+def same(pillar: Mapping[str, Any], snapshot: Mapping[str, Any]) -> bool:
+    return bool(json.loads(json.dumps(pillar, default=str)) == snapshot)

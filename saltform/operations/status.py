@@ -1,0 +1,90 @@
+"""status: where every component stands, from pillar, records and states alone. Nothing is started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltform.errors import StateError
+from saltform.operations.history import alive
+from saltform.operations.opened import Opened
+from saltform.operations.part import Part
+from saltform.operations.result import result
+from saltform.operations.resume import last_seen
+from saltform.operations.services import Services
+from saltform.runlog import StepRecord, locks
+from saltform.workspace.root import Unknown
+
+
+def status(services: Services, environment: str) -> dict[str, Any]:
+    """Where every component stands: from pillar, records and states alone."""
+    with Opened(services, environment) as opened:  # the versions of secret variables are asked for with a login
+        components = {name: _standing(opened, name) for name in opened.graph.order()}
+        orphans = {name: _standing(opened, name) | {"status": "orphan"} for name in opened.orphans}
+    return result(
+        "status",
+        environment=environment,
+        summary=_count(components, len(orphans), environment),
+        components=components | orphans,
+        orphans=sorted(orphans),
+        notes=_dead_runs(services, environment),
+    )
+
+
+def _standing(opened: Opened, name: str) -> dict[str, Any]:
+    record = opened.records.get(name)
+    component = opened.component(name)
+    holder = locks.holder_of(opened.services.layout.component_lock(opened.name, name))
+    standing = _by_state(opened, name) | {
+        "module": component.module,
+        "needs": list(component.needs),
+        "release": record.release[:12] if record else "",
+        "applied_at": record.applied if record and record.fingerprint else "",
+        "run": record.run if record else "",
+        "stateful": component.stateful,
+    }
+    return standing | ({"locked_by": holder} if holder is not None else {})
+
+
+def _by_state(opened: Opened, name: str) -> dict[str, Any]:
+    """What only the state can tell; one that can't be read must not hide the other components."""
+    try:
+        head = opened.states.head(opened.name, name)
+        return {
+            "status": _word(opened, name),
+            "resources": len(opened.resources(name)),
+            "serial": head.serial if head else None,
+        }
+    except StateError as error:
+        return {"status": "unreadable", "resources": 0, "serial": None, "error": error.as_dict()}
+
+
+def _word(opened: Opened, name: str) -> str:
+    """applied, never applied, pending change, changed outside, or half done."""
+    record, head = opened.records.get(name), opened.states.head(opened.name, name)
+    if record is None:
+        return "changed outside" if opened.resources(name) else "never applied"
+    if not record.fingerprint:
+        return "half done"
+    if head is None or (record.serial, record.lineage) != (head.serial, head.lineage):
+        return "changed outside"
+    component = opened.component(name)
+    inputs = opened.inputs(component)
+    if any(isinstance(item, Unknown) for item in inputs.values()):
+        return "pending change"
+    return "applied" if Part(opened, component, inputs, StepRecord(name)).unchanged() else "pending change"
+
+
+def _count(components: dict[str, Any], orphans: int, environment: str) -> str:
+    words = [item["status"] for item in components.values()]
+    counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    return f"{environment}: {counted}" + (f", {orphans} orphans" if orphans else "")
+
+
+def _dead_runs(services: Services, environment: str) -> list[str]:
+    """Runs that never ended and whose process is gone."""
+    return [
+        f"run {run.id} ({run.verb} by {run.author}) is dead since {last_seen(services, run)}: resume or abandon"
+        f" (salt-run infrastructure.resume {run.id})"
+        for run in services.runlog.runs(environment, limit=5)
+        if run.status == "running" and not alive(services, run.id)
+    ]

@@ -1,0 +1,79 @@
+"""sync_states: the run log's copy of serials, outputs and addresses follows the states, whoever changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.config import load
+from saltform.errors import EXIT_DONE, EXIT_FAILED, StateError
+from saltform.operations.copying import copy_state
+from saltform.operations.index import refresh_targets, write_index
+from saltform.operations.opened import Opened
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.runlog.copies import StateCopy
+from saltform.workspace.root import address_in_module
+
+
+def sync_states(services: Services, environment: str | None) -> dict[str, Any]:
+    """Copy what the states of one environment, or of all, say; tell what changed, and what changed outside of us."""
+    names = [environment] if environment else list(load(services.pillar).environments)
+    components: dict[str, Any] = {}
+    for name in names:
+        opened = Opened(services, name)
+        last = services.runlog.copies.all(name)
+        found = {each: _synced(opened, each, last.get(each)) for each in [*opened.graph.order(), *opened.orphans]}
+        write_index(opened, _troubles(found, last))
+        refresh_targets(opened, [each for each, entry in found.items() if entry.get("outputs")])
+        components |= found if environment else {f"{name}/{each}": entry for each, entry in found.items()}
+    unreadable = any(entry["status"] == "unreadable" for entry in components.values())
+    return result(
+        "sync_states",
+        EXIT_FAILED if unreadable else EXIT_DONE,
+        environment=environment or "",
+        summary=_summary(environment, components),
+        components=components,
+        notes=[
+            f"{name} was changed outside: serial {entry['serial']}, ours was {entry['ours']}; "
+            "the next deploy plans it"
+            for name, entry in components.items()
+            if entry["status"] == "changed outside"
+        ],
+    )
+
+
+def _synced(opened: Opened, name: str, last: StateCopy | None) -> dict[str, Any]:
+    try:
+        changes = copy_state(opened, name, last)
+        head = opened.states.head(opened.name, name)
+    except StateError as error:
+        return {"status": "unreadable", "error": error.as_dict()}
+    record = opened.records.get(name)
+    entry: dict[str, Any] = {"serial": changes.serial, "was": changes.was, "outputs": changes.outputs}
+    entry |= {"added": [address_in_module(item) for item in changes.added]}
+    entry |= {"removed": [address_in_module(item) for item in changes.removed]}
+    if head is None or (record is None and not opened.resources(name)):  # never applied, or destroyed
+        return entry | {"status": "nothing there"}
+    # An apply that is not over, or did not end well, is ours too: its record has no fingerprint yet.
+    ours = record is not None and (
+        not record.fingerprint or (record.serial, record.lineage) == (head.serial, head.lineage)
+    )
+    if not ours:
+        return entry | {"status": "changed outside", "ours": record.serial if record else None}
+    return entry | {"status": "followed" if changes else "in step"}
+
+
+def _troubles(found: Mapping[str, Any], last: Mapping[str, StateCopy]) -> dict[str, dict[str, str]]:
+    """What the minions are told of states that can't be read: why, and how old what they get is."""
+    return {
+        name: {"problem": entry["error"]["summary"]} | ({"as_of": last[name].copied} if name in last else {})
+        for name, entry in found.items()
+        if entry["status"] == "unreadable"
+    }
+
+
+def _summary(environment: str | None, components: dict[str, Any]) -> str:
+    words = [entry["status"] for entry in components.values()]
+    counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    return f"sync_states{f' {environment}' if environment else ''}: {counted}"

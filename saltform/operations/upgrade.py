@@ -1,0 +1,56 @@
+"""upgrade: renew the provider locks within what `version:` allows. The next deploy plans with them."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options
+from saltform.operations.part import Part
+from saltform.operations.running import Run
+from saltform.operations.services import Services
+from saltform.runlog import StepRecord
+from saltform.status import Status
+from saltform.terraform.init import locked_providers
+
+
+def upgrade(services: Services, environment: str, components: Any, dry_run: Any) -> dict[str, Any]:
+    """Ask for the newest allowed providers of the named components, or of all; say what changed."""
+    options = Options.parse({"components": components, "dry_run": dry_run})
+    with Opened(services, environment) as opened:
+        names = opened.select(list(options.components))
+        run = Run(
+            opened,
+            "upgrade",
+            opened.graph.subset(names),
+            {"components": names, "dry_run": options.dry_run},
+            "continue",  # one provider that can't be had must not keep the others back
+            opened.environment.parallelism,
+        )
+        return run.execute(lambda name, step: _step(opened, options, name, step))
+
+
+def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
+    component = opened.component(name)
+    part = Part(opened, component, opened.inputs(component), step)
+    before = locked_providers(part.provider_lock)
+    with part.at_work(lock=not options.dry_run) as session:
+        try:
+            part.prepare(session, upgrade=True)
+        finally:
+            if options.dry_run:
+                shutil.rmtree(session.workspace, ignore_errors=True)
+    after = locked_providers(part.provider_lock)
+    changes = [_change(source, before.get(source, ""), after.get(source, "")) for source in sorted({*before, *after})]
+    step.details["changes"] = [change for change in changes if change]
+    if not step.details["changes"]:
+        return Status.UNCHANGED
+    step.reason = ", ".join(f"{change['address']} {change['reason']}" for change in step.details["changes"])
+    return Status.PLANNED if options.dry_run else Status.APPLIED
+
+
+def _change(source: str, before: str, after: str) -> dict[str, str]:
+    if before == after:
+        return {}
+    return {"address": source, "action": "upgrade", "reason": f"{before or 'nothing'} → {after or 'nothing'}"}

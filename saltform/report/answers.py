@@ -1,0 +1,161 @@
+"""The answers to questions as text: status, history, preflight, outputs; and how every answer ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from saltform.report import blocks
+from saltform.report.blocks import Section
+from saltform.report.style import MARKS, WORDS
+from saltform.report.words import clean, duration, plural
+from saltform.status import Status
+
+Record = Mapping[str, Any]
+NARROW = 100  # columns: below it, what can be looked up elsewhere is left out
+
+
+def status(record: Record, width: int) -> list[Section]:
+    """Where every component stands: those that are as they should be first, what wants attention at the end."""
+    components = sorted(record.get("components", {}).items(), key=lambda item: item[1].get("status") != "applied")
+    titles = ["component", "status", "resources", "applied at", "run", "release", "note"]
+    left_out = ("run", "release") if width < NARROW else ()
+    rows = []
+    for name, item in components:
+        cells: dict[str, blocks.Cell] = {
+            "component": name,
+            "status": _word(item.get("status", "")),
+            "resources": _number(item.get("resources")),
+            "applied at": _minute(item.get("applied_at")),
+            "run": str(item.get("run") or ""),
+            "release": str(item.get("release") or "")[:12],
+            "note": _holder(item.get("locked_by")),
+        }
+        rows.append([cells[title] for title in titles if title not in left_out])
+    shown = [title for title in titles if title not in left_out]
+    return [[blocks.table(shown, rows, right=["resources"])]] if rows else []
+
+
+def synced(record: Record, width: int) -> list[Section]:
+    """What the states say that their copies did not; those in step are only counted."""
+    rows: list[list[blocks.Cell]] = []
+    for name, item in record.get("components", {}).items():
+        if item.get("status") in ("in step", "nothing there"):
+            continue
+        moved = f"{_number(item.get('was')) or '-'} → {_number(item.get('serial')) or '-'}"
+        said = [f"outputs: {', '.join(item['outputs'])}"] if item.get("outputs") else []
+        said += [f"+ {address}" for address in item.get("added", ())]
+        said += [f"- {address}" for address in item.get("removed", ())]
+        said += [str(item["error"].get("summary", ""))] if item.get("error") else []
+        rows.append([name, _word(item.get("status", "")), moved, "\n".join(said)])
+    return [[blocks.table(["component", "status", "serial", "changed"], rows)]] if rows else []
+
+
+def history(record: Record, width: int) -> list[Section]:
+    rows = []
+    for item in record.get("runs", []):
+        what = item.get("summary") or f"{item.get('verb', '')} {item.get('environment', '')}"
+        rows.append([str(item.get("id", "")), str(item.get("author", "")), _word(item.get("status", "")), what])
+    return [[blocks.table(["run", "author", "status", "what"], rows)]] if rows else []
+
+
+def locks(record: Record, width: int) -> list[Section]:
+    rows: list[list[blocks.Cell]] = []
+    for name, item in record.get("locks", {}).items():
+        where = f"process {item.get('process', '?')} on {item.get('host', '?')}"
+        left = "" if item.get("run_alive", True) else "its run is dead: a terraform of it is still finishing"
+        holder = [str(item.get(key, "")) for key in ("run", "author")]
+        rows.append([name, *holder, where, _minute(item.get("since")), left])
+    return [[blocks.table(["component", "run", "author", "holder", "since", "note"], rows)]] if rows else []
+
+
+def preflight(record: Record, width: int) -> list[Section]:
+    """All checks in one table, the same good answer for many components once; what failed last, with its fix."""
+    good: dict[tuple[str, str], list[str]] = {}
+    bad = []
+    for item in record.get("checks", []):
+        if item.get("ok"):
+            good.setdefault((item.get("check", ""), item.get("detail", "")), []).append(item.get("component") or "")
+        else:
+            bad.append(item)
+    rows: list[list[blocks.Cell]] = [
+        [Text(MARKS[Status.APPLIED], style="green"), check, _together(names), detail]
+        for (check, detail), names in good.items()
+    ]
+    for item in bad:
+        detail = str(item.get("detail", "")) + (f"\nfix: {item['fix']}" if item.get("fix") else "")
+        mark = Text(MARKS[Status.FAILED], style="bold red")
+        rows.append([mark, Text(clean(item.get("check", "")), style="bold red"), item.get("component") or "", detail])
+    return [[blocks.table(["", "check", "component", "found"], rows)]] if rows else []
+
+
+def credentials(record: Record, width: int) -> list[Section]:
+    """Which source serves which variables, and whom the provider takes us for. There are no values in it."""
+    rows: list[list[blocks.Cell]] = []
+    for name, item in record.get("components", {}).items():
+        mark = {True: Text(MARKS[Status.APPLIED], style="green"), False: Text(MARKS[Status.FAILED], style="bold red")}
+        said = item.get("who") or item.get("detail") or ""
+        said += f"\nfix: {item['fix']}" if item.get("fix") else ""
+        rows.append([mark.get(item.get("ok"), ""), name, item.get("kind", ""), said])
+        rows += [["", "", served["source"], _served(served)] for served in item.get("served", [])]
+    return [[blocks.table(["", "component", "provider or source", "found"], rows)]] if rows else []
+
+
+def _served(served: Record) -> str:
+    lease = f", leased for another {duration(served['seconds_left'])}" if served.get("seconds_left") else ""
+    return f"{served['purpose']}: {', '.join(served['variables'])}{lease}"
+
+
+def outputs(record: Record, width: int) -> list[Section]:
+    return [blocks.outputs(record.get("outputs") or {})]
+
+
+def other(record: Record, width: int) -> list[Section]:
+    """A verb that has nothing but an ending."""
+    return []
+
+
+def notes(record: Record) -> Section:
+    return [Text(clean(f"note: {note}"), style="yellow") for note in record.get("notes") or []]
+
+
+def error(record: Record) -> Section:
+    found = record.get("error")
+    if not found:
+        return []
+    return blocks.error(f"{MARKS[Status.FAILED]} {found.get('summary', 'failed')}", {**found, "summary": ""})
+
+
+def summary(record: Record) -> Section:
+    text = record.get("summary")
+    if not text:
+        return []
+    style = "bold green" if record.get("success", True) else "bold red"
+    return [Text(clean(text), style="bold cyan" if record.get("retcode") == 2 else style)]
+
+
+def _word(word: str) -> Text:
+    return Text(clean(word), style=WORDS.get(word, ""))
+
+
+def _number(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _minute(moment: object) -> str:
+    """2026-11-16T03:30:12Z without what nobody reads in a table."""
+    return str(moment or "")[:16].replace("T", " ")
+
+
+def _holder(holder: object) -> str:
+    if not holder:
+        return ""
+    run = holder.get("run") if isinstance(holder, Mapping) else holder
+    return f"locked by run {run}"
+
+
+def _together(names: list[str]) -> str:
+    names = [name for name in names if name]
+    return ", ".join(names) if len(names) <= 2 else plural(len(names), "component")

@@ -1,0 +1,6 @@
+"""What happened: runs, steps, releases, components, leases. SQLite, one file."""
+
+from saltform.runlog.log import RunLog, new_run_id, now
+from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
+
+__all__ = ["ComponentRecord", "RunLog", "RunRecord", "StepRecord", "new_run_id", "now"]

@@ -1,0 +1,82 @@
+"""One run at a time for each component: a file that names its holder, locked for as long as the holder lives.
+
+The kernel drops an flock when its last holder dies, so a dead holder's lock is free at once and a live one's never.
+Whoever asks who holds it takes it for a moment, too, shared: a lock counts as held when it stays so for a while.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from saltform.errors import Locked
+from saltform.files import cannot_write, make_folder
+
+QUESTION = 0.25  # seconds; asking who holds a lock takes far less
+
+
+@contextlib.contextmanager
+def hold(path: Path, holder: Mapping[str, Any], noun: str) -> Iterator[int]:
+    """Hold the lock, or say who does. Yields the descriptor: a process that inherits it keeps the lock alive."""
+    make_folder(path.parent)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    try:
+        if not _taken(descriptor):
+            raise _locked(noun, path)
+        named = {**holder, "host": socket.gethostname(), "process": os.getpid()}
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(named).encode(), 0)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int) -> bool:
+    deadline = time.monotonic() + QUESTION
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+
+
+def holder_of(path: Path) -> dict[str, Any] | None:
+    """Who holds the lock now, or None."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        return _holder(path)
+    finally:
+        os.close(descriptor)
+
+
+def _holder(path: Path) -> dict[str, Any]:
+    try:
+        tree = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}  # it was taken this very moment and isn't written yet
+    return tree if isinstance(tree, dict) else {}
+
+
+def _locked(noun: str, path: Path) -> Locked:
+    holder = _holder(path)
+    said = ", ".join(f"{name} {value}" for name, value in holder.items()) or "a run that has only just started"
+    return Locked(f"{noun} is locked by another run", said, "wait for that run to end, then try again", holder=holder)

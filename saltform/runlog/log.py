@@ -1,0 +1,213 @@
+"""The run log: every step on record before and after it happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from saltform.config.names import nearest
+from saltform.errors import UnknownName
+from saltform.runlog.copies import StateCopies
+from saltform.runlog.database import Database
+from saltform.runlog.drift import DriftLog
+from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
+from saltform.status import Status
+
+# The columns that a step's end writes.
+_STEP = "status reason started ended fingerprint release serial exit_code log details".split()
+
+
+def now(offset: float = 0.0) -> str:
+    """This moment, or so many seconds from it."""
+    moment = datetime.now(timezone.utc) + timedelta(seconds=offset)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def new_run_id() -> str:
+    """In the form of Salt's job ids, which are the run ids wherever Salt gives one."""
+    return datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S%f")
+
+
+class RunLog:
+    """Runs, steps, releases and components of one master."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = Database(path)
+
+    def close(self) -> None:
+        self._database.close()
+
+    @property
+    def drift(self) -> DriftLog:
+        return DriftLog(self._database)
+
+    @property
+    def copies(self) -> StateCopies:
+        return StateCopies(self._database)
+
+    # --- runs and steps -------------------------------------------------------------------------------------
+
+    def begin(self, run: RunRecord) -> None:
+        run.started, run.host, run.pid = now(), socket.gethostname(), os.getpid()
+        self._database.write(
+            "INSERT INTO runs (id, environment, verb, author, options, host, pid, started, status, graph)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (run.id, run.environment, run.verb, run.author, json.dumps(run.options), run.host, run.pid)
+            + (run.started, run.status, json.dumps(run.graph)),
+        )
+
+    def go_on(self, run: RunRecord) -> None:
+        """The same run again, after it ended or died: in this process from now on."""
+        run.host, run.pid, run.status, run.ended = socket.gethostname(), os.getpid(), "running", ""
+        self._database.write(
+            "UPDATE runs SET host = ?, pid = ?, status = ?, ended = NULL, exit_code = NULL, notes = ? WHERE id = ?",
+            (run.host, run.pid, run.status, json.dumps(run.notes), run.id),
+        )
+
+    def abandon(self, run: str, notes: list[str]) -> None:
+        self._database.write(
+            "UPDATE runs SET status = 'abandoned', ended = coalesce(ended, ?), notes = ? WHERE id = ?",
+            (now(), json.dumps(notes), run),
+        )
+
+    def end(self, run: RunRecord) -> None:
+        run.ended = now()
+        self._database.write(
+            "UPDATE runs SET ended = ?, status = ?, exit_code = ?, summary = ?, notes = ? WHERE id = ?",
+            (run.ended, run.status, run.exit_code, run.summary, json.dumps(run.notes), run.id),
+        )
+
+    def set_notes(self, run: str, notes: list[str]) -> None:
+        self._database.write("UPDATE runs SET notes = ? WHERE id = ?", (json.dumps(notes), run))
+
+    def set_rolled_back_by(self, run: str, by: str) -> None:
+        self._database.write("UPDATE runs SET rolled_back_by = ? WHERE id = ?", (by, run))
+
+    def begin_step(self, run: str, component: str) -> StepRecord:
+        step = StepRecord(component, Status.RUNNING.value, started=now())
+        self._insert(run, step)
+        return step
+
+    def end_step(self, run: str, step: StepRecord) -> None:
+        step.ended = now()
+        names = ", ".join(f"{name} = ?" for name in _STEP)
+        values = (*self._values(step), run, step.component)
+        self._database.write(f"UPDATE steps SET {names} WHERE run = ? AND component = ?", values)  # noqa: S608
+
+    def add_steps(self, run: str, steps: Iterable[StepRecord]) -> None:
+        """Steps that had nothing to do, or never started: one transaction for all of them."""
+        with self._database.transaction():
+            for step in steps:
+                step.started = step.ended = now()
+                self._insert(run, step)
+
+    def _insert(self, run: str, step: StepRecord) -> None:
+        names = ", ".join(_STEP)
+        self._database.write(
+            f"INSERT INTO steps (run, component, position, {names})"  # noqa: S608
+            f" VALUES (?, ?, (SELECT coalesce(max(position), -1) + 1 FROM steps WHERE run = ?),"
+            f" {', '.join('?' * len(_STEP))}) ON CONFLICT (run, component) DO UPDATE SET"  # in a run that goes on
+            f" position = excluded.position, {', '.join(f'{name} = excluded.{name}' for name in _STEP)}",
+            (run, step.component, run, *self._values(step)),
+        )
+
+    @staticmethod
+    def _values(step: StepRecord) -> tuple[Any, ...]:
+        values = vars(step) | {"details": json.dumps(step.details)}
+        return tuple(values[name] for name in _STEP)
+
+    def runs(self, environment: str | None = None, limit: int = 20) -> list[RunRecord]:
+        """The newest runs first."""
+        rows = self._database.rows(
+            "SELECT * FROM runs WHERE (? IS NULL OR environment = ?) ORDER BY id DESC LIMIT ?",
+            (environment, environment, limit),
+        )
+        return [_run(row) for row in rows]
+
+    def run(self, run: str) -> RunRecord:
+        """A run by its id; `last` is the newest one."""
+        rows = self._database.rows(
+            "SELECT * FROM runs WHERE id = ? OR ? = 'last' ORDER BY id DESC LIMIT 1", (run, run)
+        )
+        if not rows:
+            known = [record.id for record in self.runs(limit=100)]
+            raise UnknownName("run", run, known, nearest(run, known))
+        return _run(rows[0])
+
+    def steps(self, run: str) -> list[StepRecord]:
+        rows = self._database.rows("SELECT * FROM steps WHERE run = ? ORDER BY position", (run,))
+        return [_step(row) for row in rows]
+
+    # --- releases and components ----------------------------------------------------------------------------
+
+    def keep_release(self, digest: str, content: Mapping[str, Any], run: str) -> None:
+        self._database.write(
+            "INSERT INTO releases (digest, content, first_run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            (digest, json.dumps(content, sort_keys=True), run),
+        )
+
+    def release(self, digest: str) -> dict[str, Any]:
+        rows = self._database.rows("SELECT content FROM releases WHERE digest = ?", (digest,))
+        if not rows:
+            raise UnknownName("release", digest, [])
+        tree: dict[str, Any] = json.loads(rows[0]["content"])
+        return tree
+
+    def components(self, environment: str) -> dict[str, ComponentRecord]:
+        """Every component of the environment that was ever applied and not destroyed since."""
+        rows = self._database.rows(
+            "SELECT * FROM components WHERE environment = ? ORDER BY component", (environment,)
+        )
+        return {row["component"]: ComponentRecord(**row) for row in map(dict, rows)}
+
+    def keep_component(self, record: ComponentRecord) -> None:
+        values = vars(record)
+        self._database.write(
+            f"INSERT OR REPLACE INTO components ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",  # noqa: S608
+            tuple(values.values()),
+        )
+
+    def forget_component(self, environment: str, component: str) -> None:
+        self._database.write(
+            "DELETE FROM components WHERE environment = ? AND component = ?", (environment, component)
+        )
+
+    def rename_component(self, environment: str, old: str, new: str) -> None:
+        self._database.write(
+            "UPDATE components SET component = ? WHERE environment = ? AND component = ?",
+            (new, environment, old),
+        )
+
+    # --- leases ---------------------------------------------------------------------------------------------
+
+    def add_lease(self, lease: str, run: str, component: str) -> None:
+        self._database.write(
+            "INSERT INTO leases (id, run, component, taken) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (lease, run, component, now()),
+        )
+
+    def remove_lease(self, lease: str) -> None:
+        self._database.write("DELETE FROM leases WHERE id = ?", (lease,))
+
+    def leases(self) -> list[dict[str, str]]:
+        return [dict(row) for row in self._database.rows("SELECT * FROM leases ORDER BY taken")]
+
+
+def _run(row: Any) -> RunRecord:
+    values = dict(row)
+    for name in ("options", "notes", "graph"):
+        values[name] = json.loads(values[name])
+    values["ended"] = values["ended"] or ""
+    return RunRecord(**values)
+
+
+def _step(row: Any) -> StepRecord:
+    values = {name: row[name] for name in _STEP}
+    values["details"] = json.loads(values["details"])
+    values |= {name: values[name] or "" for name in ("started", "ended")}
+    return StepRecord(component=row["component"], **values)

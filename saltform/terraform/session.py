@@ -1,0 +1,155 @@
+"""What every command needs, and the one way it is run: output logged, interrupts and failures translated."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saltform.config.types import Timeouts
+from saltform.errors import Cancelled, SaltformError, Timeout
+from saltform.files import cannot_write
+from saltform.process import HURRY, Cancel, OnLine, Processes, Result
+from saltform.terraform.binary import Binary
+from saltform.terraform.diagnostics import Diagnostic, failure, from_text
+
+TAIL = 40  # lines of output that an error shows when terraform left no diagnostic
+GRACE = 60.0  # seconds to stop for a command that writes nothing but its lock
+WRITES_STATE = ("apply", "import", "state", "taint", "untaint")  # these get as long as an apply may take
+
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # not every command knows -no-color, and provisioners do as they like
+
+
+def unmasked(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True)
+class Session:
+    """One component with what was lent to it: made by `operations`, used by every command."""
+
+    binary: Binary
+    workspace: Path
+    env: Mapping[str, str]
+    processes: Processes
+    log: Callable[[str], None]
+    cancel: threading.Event
+    component: str
+    timeouts: Timeouts = Timeouts()
+    # Applied to every text that leaves: log, diagnostics, errors. Without a secret the same object comes back.
+    mask: Callable[[str], str] = unmasked
+    pass_fds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A process that ran to its end, and the text it printed."""
+
+    exit_code: int
+    seconds: float
+    stdout: Sequence[str]
+    stderr: Sequence[str]
+
+
+def run_text(session: Session, argv: Sequence[str], *, accept: Sequence[int] = (0,), quiet: bool = False) -> Finished:
+    """Run a command that prints text or one JSON document. `quiet` keeps stdout (values!) out of the log."""
+    printed: dict[str, list[str]] = {"stdout": [], "stderr": []}
+
+    def on_line(stream: str, line: str) -> None:
+        line = COLOUR.sub("", line)
+        printed[stream].append(line)
+        if not (quiet and stream == "stdout"):
+            session.log(session.mask(line))
+
+    result = start(session, argv, on_line)
+    if result.exit_code not in accept:
+        said = [session.mask(line) for line in (*(() if quiet else printed["stdout"]), *printed["stderr"])]
+        raise failed(session, argv[0], result, from_text(said), said)
+    return Finished(result.exit_code, result.seconds, printed["stdout"], printed["stderr"])
+
+
+def run_json(session: Session, argv: Sequence[str], *, accept: Sequence[int] = (0,)) -> dict[str, Any]:
+    """Run a command that prints one JSON document; newer versions may print warnings after it."""
+    finished = run_text(session, argv, accept=accept, quiet=True)
+    text = "\n".join(finished.stdout).lstrip()
+    try:
+        document = json.JSONDecoder().raw_decode(text)[0]
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        said = [session.mask(line) for line in finished.stderr] or ["it printed no JSON"]
+        raise failed(session, argv[0], Result(finished.exit_code, finished.seconds), from_text(said), said)
+    return document
+
+
+def start(session: Session, argv: Sequence[str], on_line: OnLine) -> Result:
+    """Run a command to its end, whatever that is."""
+    command = argv[0]
+    if session.cancel.is_set():
+        raise Cancelled(
+            f"terraform {command} for {session.component} was not started",
+            "the run had been cancelled before",
+        )
+    timeout, grace = limits(session.timeouts, command)
+    try:
+        return session.processes.run(
+            [*session.binary.path, *argv],
+            cwd=session.workspace,
+            env=session.env,
+            timeout=timeout,
+            on_line=on_line,
+            cancel=session.cancel,
+            grace=grace,
+            pass_fds=session.pass_fds,
+            name=f"{session.component} {command}",
+        )
+    except OSError as error:  # of the log: terraform itself ran to its end
+        raise cannot_write(session.workspace, error) from error
+
+
+def limits(timeouts: Timeouts, command: str) -> tuple[float, float]:
+    """Seconds before a command is interrupted, and seconds it then has to finish what it has begun."""
+    timeout = {"init": timeouts.init, "apply": timeouts.apply, "import": timeouts.apply}.get(command, timeouts.plan)
+    return timeout, timeouts.apply if command in WRITES_STATE else GRACE
+
+
+def failed(
+    session: Session, command: str, result: Result, diagnostics: Sequence[Diagnostic], said: Sequence[str]
+) -> SaltformError:
+    """The error for a command that did not end well: cancelled, timed out, or failed by itself.
+
+    A command that was interrupted and still ended well is no error: what it did is done, and recorded so.
+    """
+    if result.interrupted:
+        return _interrupted(session, command, result)
+    tail = "\n".join(deque(said, TAIL))
+    return failure(command, session.component, result.exit_code, diagnostics, tail, session.workspace)
+
+
+def _interrupted(session: Session, command: str, result: Result) -> SaltformError:
+    timeout, grace = limits(session.timeouts, command)
+    if isinstance(session.cancel, Cancel) and session.cancel.now:
+        grace = min(grace, HURRY)
+    if result.killed:
+        ending = (
+            f"it didn't stop within {grace:g} s after the interrupt and was killed: what it was creating "
+            "may be missing in its state, and its state lock may be left"
+        )
+    else:
+        ending = "it stopped after the interrupt and wrote down what it had done"
+    data: dict[str, Any] = {"component": session.component, "command": command, "killed": result.killed}
+    if result.interrupted == "cancelled":
+        summary = f"terraform {command} for {session.component} was cancelled"
+        return Cancelled(summary, f"after {result.seconds:.0f} s; {ending}", **data)
+    return Timeout(
+        f"terraform {command} for {session.component} took longer than {timeout:g} s",
+        ending,
+        f"see in its log what it waited for; or give it more time (`timeouts:` in pillar: {timeout:g} s)",
+        **data,
+    )

@@ -1,0 +1,60 @@
+"""A small pool that pumps a schedule.
+
+1. The caller's thread claims what is ready, as long as there is a free slot, and hands it to the pool.
+2. It waits for the next end, tells the schedule, and goes on with 1 until the schedule is finished.
+3. When the cancel event is set, every running process is interrupted by whoever watches it; as they end, nothing
+   new starts, and the pump waits for all of them.
+4. A step that could not be put on record raises (the disk is full, say). Nothing new starts then, what runs ends,
+   and the first such error is raised.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+from saltform.schedule import Schedule
+from saltform.status import Status
+
+Work = Callable[[str], "tuple[Status, str]"]  # a component's name → how it ended, and why
+
+
+def pump(
+    schedule: Schedule,
+    work: Work,
+    parallelism: int,
+    cancel: Event,
+    on_left_out: Callable[[list[str]], None],
+) -> None:
+    """Run `work` for every component as the schedule allows."""
+    ended: queue.SimpleQueue[tuple[str, Status, str]] = queue.SimpleQueue()
+    errors: list[Exception] = []
+
+    def one(name: str) -> None:
+        try:
+            status, reason = work(name)
+        except Exception as error:  # whatever it was, the pump waits for this end
+            errors.append(error)
+            status, reason = Status.FAILED, str(error)
+        ended.put((name, status, reason))
+
+    running = 0
+    with ThreadPoolExecutor(parallelism, thread_name_prefix="component") as pool:
+        while not schedule.finished:
+            for name in schedule.ready(parallelism - running):
+                if schedule.claim(name):
+                    running += 1
+                    pool.submit(one, name)
+            name, status, reason = ended.get()
+            running -= 1
+            left_out = schedule.done(name, status, reason)
+            if errors:
+                schedule.cancel(reason)  # and no record of it: records are what doesn't work
+                continue
+            on_left_out(left_out)
+            if cancel.is_set():
+                on_left_out(schedule.cancel("the run was cancelled"))
+    if errors:
+        raise errors[0]

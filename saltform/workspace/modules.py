@@ -1,0 +1,174 @@
+"""Modules: found by name, `salt://` path or git reference, and kept by content.
+
+1. A reference is resolved to a folder: `NAME` below one of the configured module folders, `salt://PATH` through
+   the master's file server, `git::URL//SUB?ref=REF` through a local clone at a commit.
+2. The folder and the local modules it calls (`../other`) are digested together, paths and contents.
+3. Content that was not seen before is copied into the store, `modules/<digest>/`, and stays there: a release can
+   be applied or destroyed again after its files have changed or gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from saltform.config.names import nearest
+from saltform.errors import ModuleError
+from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.workspace import interface as interfaces
+from saltform.workspace.interface import Interface
+
+_LEFT_OUT = {".terraform", ".git", ".terraform.lock.hcl", "__pycache__"}
+
+Fetch = Callable[[str], Path]  # a reference → the folder it stands for now
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module's content, safe in the store. `entry` is where in `tree` the module itself is."""
+
+    digest: str
+    tree: Path
+    entry: str
+    interface: Interface
+
+
+class Modules:
+    """The store of one master. Each reference is resolved once for the life of this object: one run."""
+
+    def __init__(self, store: Path, folders: tuple[Path, ...], fetch_salt: Fetch, fetch_git: Fetch) -> None:
+        self._store = store
+        self._folders = folders
+        self._fetch_salt = fetch_salt
+        self._fetch_git = fetch_git
+        self._resolved: dict[str, Module] = {}
+
+    def resolve(self, reference: str) -> Module:
+        """The module that a reference stands for now."""
+        if reference not in self._resolved:
+            self._resolved[reference] = self._keep(self._find(reference))
+        return self._resolved[reference]
+
+    @property
+    def found(self) -> dict[str, tuple[str, str]]:
+        """Every reference that was resolved, with its content's digest and entry."""
+        return {reference: (module.digest, module.entry) for reference, module in self._resolved.items()}
+
+    def pin(self, found: Mapping[str, tuple[str, str]]) -> None:
+        """From now on these references stand for what they stood for then."""
+        self._resolved.update({reference: self.kept(*where) for reference, where in found.items()})
+
+    def kept(self, digest: str, entry: str) -> Module:
+        """A module of an earlier release, from the store."""
+        home = self._store / digest
+        try:
+            face = Interface.parse((home / "interface.json").read_bytes())
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ModuleError(
+                "a module of an earlier release is not in the store",
+                f"{home} is missing or damaged",
+                f"restore {self._store} from a backup",
+            ) from None
+        return Module(digest, home / "tree", entry, face)
+
+    def _find(self, reference: str) -> Path:
+        if reference.startswith("git::"):
+            return self._fetch_git(reference)
+        if reference.startswith("salt://"):
+            return self._fetch_salt(reference)
+        parts = Path(reference).parts
+        if not parts or Path(reference).is_absolute() or ".." in parts:
+            raise ModuleError(
+                "not a module reference",
+                f"{reference!r} is a path",
+                "write NAME, salt://PATH or git::URL//PATH?ref=REF",
+            )
+        for folder in self._folders:
+            if (folder / reference).is_dir():
+                return folder / reference
+        known = [
+            item.name for folder in self._folders if folder.is_dir() for item in folder.iterdir() if item.is_dir()
+        ]
+        near = nearest(reference, known)
+        raise ModuleError(
+            f"no module {reference!r}",
+            "looked in " + ", ".join(map(str, self._folders)) + (f"; did you mean {near!r}?" if near else ""),
+            "create it there, or add its folder to saltform:modules in Salt's configuration",
+        )
+
+    def _keep(self, folder: Path) -> Module:
+        try:
+            folders, face = _with_local_calls(folder)
+            root = Path(os.path.commonpath(folders))
+            entry = os.path.relpath(folder, root)
+            digest = _digest(root, folders, entry)
+        except OSError as error:
+            raise ModuleError(
+                "a module's file can't be read",
+                f"{error.filename or folder}: {error.strerror or error}",
+                "remove it if it is a link that leads nowhere, or let the master's user read it",
+            ) from None
+        home = self._store / digest
+        if not home.is_dir():
+            self._copy(root, folders, face, home)
+        return Module(digest, home / "tree", entry, face)
+
+    def _copy(self, root: Path, folders: list[Path], face: Interface, home: Path) -> None:
+        partial = make_folder(self._store) / f".{home.name}.{os.getpid()}.{id(face)}"
+        try:
+            for path in _files(folders):
+                target = partial / "tree" / path.relative_to(root)
+                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                shutil.copy(path, target)
+            write_atomic(partial / "interface.json", face.dump())
+            partial.rename(home)
+        except OSError as error:
+            if not home.is_dir():  # otherwise another process was faster with the same content
+                raise cannot_write(home, error) from None
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _with_local_calls(folder: Path) -> tuple[list[Path], Interface]:
+    """The module's folder, and the folders outside of it that it calls by `../` paths, however far."""
+    face = interfaces.read(folder)
+    found = {Path(os.path.normpath(folder)): face}
+    todo = list(found)
+    while todo:
+        here = todo.pop()
+        for source in found[here].local_sources:
+            there = Path(os.path.normpath(here / source.split("?")[0]))
+            if there not in found:
+                if not there.is_dir():
+                    raise ModuleError(
+                        "a module calls one that isn't there",
+                        f"{here} has source {source!r}",
+                        f"create {there}",
+                    )
+                found[there] = interfaces.read(there)
+                todo.append(there)
+    outer = [path for path in found if not any(other != path and path.is_relative_to(other) for other in found)]
+    return sorted(outer), face
+
+
+def _digest(root: Path, folders: list[Path], entry: str) -> str:
+    whole = hashlib.sha256(entry.encode())
+    for path in _files(folders):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        runs = "x" if os.access(path, os.X_OK) else "-"
+        whole.update(f"\0{path.relative_to(root)}\0{runs}{content}".encode())
+    return whole.hexdigest()
+
+
+def _files(folders: list[Path]) -> Iterator[Path]:
+    for folder in folders:
+        for parent, names, files in os.walk(folder, followlinks=True):
+            names[:] = sorted(name for name in names if name not in _LEFT_OUT)
+            for name in sorted(files):
+                ours = name not in _LEFT_OUT and not name.endswith((".tfstate", ".tfstate.backup"))
+                if ours and not interfaces.left_by_an_editor(name):
+                    yield Path(parent, name)

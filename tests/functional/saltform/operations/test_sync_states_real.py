@@ -1,0 +1,95 @@
+"""sync_states with real Terraform: the run log's copy follows the states, whoever changed them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from saltform.report import text
+from saltform.runlog import RunLog
+from tests.support.plain_terraform import PlainTerraform
+
+
+@pytest.fixture
+def watched(staging):
+    """Two components whose outputs minions see, and a note of who was told to refresh."""
+    staging.components["networking"]["targets"] = "web*"
+    staging.told = []
+    return staging
+
+
+def sync(world):
+    services = world.services(refresh_pillar=world.told.append)
+    return world.call("sync_states", "staging", services=services)
+
+
+def copies(world):
+    log = RunLog(world.state_dir / "runs.sqlite")
+    try:
+        return log.copies.all("staging")
+    finally:
+        log.close()
+
+
+def test_a_deploy_leaves_copies_and_says_which_outputs_changed(staging):
+    kept = copies(staging)
+    assert kept["networking"].resources == ["module.main.terraform_data.this"]
+    assert kept["networking"].ordinary["name"] == "net"
+    assert sorted(kept["networking"].outputs) == ["id", "name", "password"]
+    assert "hush-hush-hush" not in (staging.state_dir / "runs.sqlite").read_bytes().decode(errors="replace")
+    staging.components["networking"]["variables"]["name"] = "renamed"
+    staging.deploy()
+    told = [data for tag, data in staging.events.fired if tag == "saltform/outputs/staging/networking"]
+    assert [data["outputs"] for data in told] == [["name"]]
+    assert copies(staging)["networking"].ordinary["name"] == "renamed"
+
+
+def test_in_step_starts_nothing_and_tells_nobody(watched):
+    returned = sync(watched)
+    assert returned["retcode"] == 0
+    assert {entry["status"] for entry in returned["components"].values()} == {"in step"}
+    assert (watched.processes.started, watched.told, watched.events.fired) == ([], [], [])
+    assert text.render(returned) == "sync_states staging: 2 in step"
+
+
+def test_a_plain_apply_outside_of_us_is_followed_and_said(watched):
+    folder = watched.state_dir / "workspaces" / "staging" / "networking"
+    root = json.loads((folder / "main.tf.json").read_text())
+    root["module"]["main"]["name"] = "by hand"
+    (folder / "main.tf.json").write_text(json.dumps(root))
+    PlainTerraform(folder, watched.home / "plain", str(watched.home / "mirror")).apply()
+    returned = sync(watched)
+    entry = returned["components"]["networking"]
+    assert entry["status"] == "changed outside"
+    assert entry["outputs"] == ["name"]
+    assert entry["serial"] > entry["was"]
+    assert "networking was changed outside" in returned["notes"][0]
+    assert watched.told == ["web*"]
+    assert copies(watched)["networking"].ordinary["name"] == "by hand"
+    again = sync(watched)
+    assert again["components"]["networking"]["outputs"] == []
+    assert again["components"]["networking"]["status"] == "changed outside", "until a deploy has judged it"
+    assert watched.told == ["web*"]
+
+
+def test_a_state_that_can_not_be_read_is_said_and_keeps_its_copy(watched):
+    path = watched.state_dir / "states" / "staging" / "networking" / "terraform.tfstate"
+    path.write_text(path.read_text()[:200])
+    before = copies(watched)
+    returned = sync(watched)
+    assert returned["retcode"] == 1
+    assert returned["components"]["networking"]["status"] == "unreadable"
+    assert returned["components"]["consul"]["status"] == "in step"
+    assert copies(watched) == before
+
+
+def test_what_was_destroyed_leaves_the_copies(watched):
+    watched.destroy()
+    assert copies(watched)["networking"].resources == []
+    assert sync(watched)["components"]["networking"]["status"] == "nothing there"
+
+
+def test_all_environments_are_synced_when_none_is_named(watched):
+    returned = watched.call("sync_states", None)
+    assert list(returned["components"]) == ["staging/networking", "staging/consul"]

@@ -1,0 +1,59 @@
+"""Deploys as steps of an orchestration: what requires one starts only if it was good."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.cluster import Cluster, Ended
+
+
+def orchestrate(cluster: Cluster, sls: str, **pillar: object) -> Ended:
+    words = ("salt-run", "state.orchestrate", sls, f"pillar={json.dumps(pillar)}", "--out=json")
+    return cluster.run(*words)
+
+
+def test_a_good_deploy_is_a_good_orchestration(cluster: Cluster) -> None:
+    ended = orchestrate(cluster, "orchestrate.deploy", environment="orchestrated")
+    assert ended.exit_code == 0, ended
+    assert cluster.newest_run("orchestrated")["status"] == "done"
+
+
+def test_a_failed_deploy_fails_the_orchestration(cluster: Cluster) -> None:
+    ended = orchestrate(cluster, "orchestrate.deploy", environment="broken")
+    assert ended.exit_code != 0
+    assert cluster.newest_run("broken")["status"] == "failed"
+
+
+def test_steps_see_each_others_results(cluster: Cluster) -> None:
+    """Changes found are no failure, a failure stops what requires it, and every deploy is a run of its own."""
+
+    def step(verb: str, environment: str, needs: str = "") -> dict[str, object]:
+        words: list[object] = [{"name": f"infrastructure.{verb}"}, {"environment": environment}]
+        return {"salt.runner": [*words, *([{"require": [{"salt": needs}]}] if needs else [])]}
+
+    cluster.write_sls(
+        "several",
+        {
+            "show": step("plan", "broken"),
+            "again": step("deploy", "orchestrated", "show"),
+            "bad": step("deploy", "broken", "again"),
+            "never": step("destroy", "orchestrated", "bad"),
+        },
+    )
+    before = cluster.newest_run("orchestrated")["id"] if cluster.layout.runlog.exists() else ""
+    ended = orchestrate(cluster, "several")
+    assert ended.exit_code != 0
+    (results,) = ended.tree["data"].values()
+    by_name = {item["__id__"]: item for item in results.values()}
+    assert [by_name[name]["result"] for name in ("show", "again", "bad", "never")] == [True, True, False, False]
+    assert "__run_num__" in by_name["never"]
+    assert "requisite" in by_name["never"]["comment"].lower()
+    assert cluster.newest_run("orchestrated")["id"] > before
+
+
+def test_a_drift_check_is_a_step_with_its_states_synced_before(cluster: Cluster) -> None:
+    assert orchestrate(cluster, "orchestrate.deploy", environment="orchestrated").exit_code == 0
+    ended = orchestrate(cluster, "orchestrate.drift", environment="orchestrated", every="1h")
+    assert ended.exit_code == 0, ended
+    assert cluster.newest_run("orchestrated")["verb"] == "drift"
+    assert orchestrate(cluster, "orchestrate.drift").exit_code != 0

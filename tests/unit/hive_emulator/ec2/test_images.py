@@ -1,0 +1,208 @@
+"""Images: those that are there from the start, made from an instance, and registered."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def images(desk, *owners, **filters):
+    wanted = [{"Name": name.replace("_", "-"), "Values": [value]} for name, value in filters.items()]
+    return desk("DescribeImages", **({"Owners": list(owners)} if owners else {}), Filters=wanted)["Images"]
+
+
+class TestStock:
+    @pytest.mark.parametrize(
+        "pattern",
+        ["*debian-12*", "*debian-13*", "*ubuntu-22.04*", "*ubuntu-24.04*", "alpine-*", "Rocky-9-*",
+         "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-*-server-*", "ubuntu/images/hvm-ssd/ubuntu-jammy-22.04-*"],
+    )  # fmt: skip
+    def test_what_people_search_for_is_found_for_both_architectures(self, desk, pattern):
+        found = images(desk, name=pattern, virtualization_type="hvm", root_device_type="ebs", state="available")
+        assert {image["Architecture"] for image in found} == {"x86_64", "arm64"}
+        assert {image["OwnerId"] for image in found} == {"000000000000"}
+        assert all(image["CreationDate"] and image["Public"] for image in found)
+
+    def test_ids_are_the_same_in_every_cloud_and_region(self, desk):
+        here = {image["Name"]: image["ImageId"] for image in images(desk)}
+        desk.region = "eu-west-1"
+        assert {image["Name"]: image["ImageId"] for image in images(desk)} == here
+        assert len(set(here.values())) == len(here)
+
+    @pytest.mark.parametrize("owner", ["000000000000", "amazon", "136693071363"])
+    def test_they_are_found_under_their_owner_its_alias_and_who_publishes_them_elsewhere(self, desk, owner):
+        assert images(desk, owner, name="debian-12-*")
+        assert images(desk, "self") == []
+
+    def test_the_newest_of_a_release_can_be_told_by_its_date(self, desk):
+        found = images(desk, name="debian-12-amd64-*")
+        assert len(found) > 1
+        assert max(found, key=lambda image: image["CreationDate"])["Name"] == "debian-12-amd64-20250814-2204"
+
+    def test_their_snapshots_are_there(self, desk):
+        for image in images(desk):
+            ebs = image["BlockDeviceMappings"][0]["Ebs"]
+            [snapshot] = desk("DescribeSnapshots", SnapshotIds=[ebs["SnapshotId"]])["Snapshots"]
+            assert snapshot["VolumeSize"] == ebs["VolumeSize"]
+
+    @pytest.mark.parametrize("action", ["DeregisterImage", "ModifyImageAttribute", "DescribeImageAttribute"])
+    def test_they_are_not_the_accounts_to_change(self, desk, refused, debian, action):
+        more = {"DescribeImageAttribute": {"Attribute": "description"}}.get(action, {})
+        with refused("AuthFailure", debian):
+            desk(action, ImageId=debian, **more)
+
+
+class TestFromInstance:
+    def test_it_has_a_snapshot_of_every_disk(self, desk, launch, volume):
+        instance = launch()["InstanceId"]
+        data = volume(Size=30, VolumeType="io1", Iops=300)["VolumeId"]
+        desk("AttachVolume", VolumeId=data, InstanceId=instance, Device="/dev/sdf")
+        made = desk("CreateImage", InstanceId=instance, Name="mine", Description="all of it")["ImageId"]
+        [image] = images(desk, "self")
+        disks = {each["DeviceName"]: each["Ebs"] for each in image["BlockDeviceMappings"]}
+        assert image["ImageId"] == made
+        assert (disks["/dev/xvda"]["VolumeSize"], disks["/dev/xvda"]["DeleteOnTermination"]) == (8, True)
+        assert (disks["/dev/sdf"]["VolumeSize"], disks["/dev/sdf"]["Iops"]) == (30, 300)
+        assert (image["SourceInstanceId"], image["State"], image["Public"]) == (instance, "available", False)
+        for ebs in disks.values():
+            [snapshot] = desk("DescribeSnapshots", SnapshotIds=[ebs["SnapshotId"]])["Snapshots"]
+            assert made in snapshot["Description"]
+
+    def test_a_disk_can_be_left_out_changed_or_added(self, desk, launch, volume):
+        instance = launch()["InstanceId"]
+        desk("AttachVolume", VolumeId=volume()["VolumeId"], InstanceId=instance, Device="/dev/sdf")
+        wanted = [
+            {"DeviceName": "/dev/sdf"},  # NoDevice, whose empty value counts as absent
+            {"DeviceName": "/dev/xvda", "Ebs": {"DeleteOnTermination": False}},
+            {"DeviceName": "/dev/sdg", "Ebs": {"VolumeSize": 3}},
+        ]
+        desk("CreateImage", InstanceId=instance, Name="mine", BlockDeviceMappings=wanted)
+        [image] = images(desk, "self")
+        disks = {each["DeviceName"]: each["Ebs"] for each in image["BlockDeviceMappings"]}
+        assert sorted(disks) == ["/dev/sdg", "/dev/xvda"]
+        assert (disks["/dev/xvda"]["DeleteOnTermination"], disks["/dev/xvda"]["VolumeSize"]) == (False, 8)
+
+    def test_an_instance_launched_from_it_gets_its_disks(self, desk, launch, volume, instance):
+        source = launch()["InstanceId"]
+        desk("AttachVolume", VolumeId=volume(Size=30)["VolumeId"], InstanceId=source, Device="/dev/sdf")
+        image = desk("CreateImage", InstanceId=source, Name="mine")["ImageId"]
+        copy = instance(launch(ImageId=image)["InstanceId"])
+        assert [each["DeviceName"] for each in copy["BlockDeviceMappings"]] == ["/dev/xvda", "/dev/sdf"]
+
+    def test_tags_go_to_the_image_and_its_snapshots(self, desk, launch):
+        specs = [{"ResourceType": kind, "Tags": [{"Key": "of", "Value": kind}]} for kind in ("image", "snapshot")]
+        desk("CreateImage", InstanceId=launch()["InstanceId"], Name="mine", TagSpecifications=specs)
+        assert images(desk, "self")[0]["Tags"] == [{"Key": "of", "Value": "image"}]
+        [snapshot] = desk("DescribeSnapshots", OwnerIds=["self"])["Snapshots"]
+        assert snapshot["Tags"] == [{"Key": "of", "Value": "snapshot"}]
+
+    def test_a_terminated_instance_has_no_image(self, desk, refused, launch):
+        gone = launch()["InstanceId"]
+        desk("TerminateInstances", InstanceIds=[gone])
+        with refused("IncorrectState", gone):
+            desk("CreateImage", InstanceId=gone, Name="mine")
+
+
+class TestRegister:
+    @pytest.fixture
+    def snapshot(self, desk, volume):
+        return desk("CreateSnapshot", VolumeId=volume(Size=10)["VolumeId"])["SnapshotId"]
+
+    def test_an_image_is_made_of_a_snapshot(self, desk, snapshot, launch):
+        root = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot}}
+        made = desk(
+            "RegisterImage",
+            Name="own",
+            Architecture="x86_64",
+            RootDeviceName="/dev/xvda",
+            VirtualizationType="hvm",
+            BlockDeviceMappings=[root],
+        )["ImageId"]
+        [image] = images(desk, "self", name="own")
+        assert image["ImageId"] == made
+        assert image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] == 10
+        assert launch(ImageId=made)["ImageId"] == made
+
+    @pytest.mark.parametrize(
+        ("params", "code"),
+        [
+            ({"Name": "x"}, "InvalidAMIName.Malformed"),
+            ({"Name": "a name with #"}, "InvalidAMIName.Malformed"),
+            ({"Name": "fine"}, "MissingParameter"),
+            (
+                {
+                    "Name": "fine",
+                    "RootDeviceName": "/dev/xvda",
+                    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 8}}],
+                },
+                "InvalidBlockDeviceMapping",
+            ),
+            (
+                {
+                    "Name": "fine",
+                    "RootDeviceName": "/dev/xvda",
+                    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 8}}] * 2,
+                },
+                "InvalidBlockDeviceMapping",
+            ),
+        ],
+    )
+    def test_an_image_that_could_not_boot_is_refused(self, desk, refused, params, code):
+        with refused(code):
+            desk("RegisterImage", **params)
+
+    def test_a_name_can_be_used_once(self, desk, refused, launch):
+        running = launch()["InstanceId"]
+        made = desk("CreateImage", InstanceId=running, Name="mine")["ImageId"]
+        with refused("InvalidAMIName.Duplicate", "mine", made):
+            desk("CreateImage", InstanceId=running, Name="mine")
+
+
+class TestAttributes:
+    @pytest.fixture
+    def mine(self, desk, launch):
+        return desk("CreateImage", InstanceId=launch()["InstanceId"], Name="mine", Description="old")["ImageId"]
+
+    def test_a_description_is_changed_and_emptied(self, desk, mine):
+        desk("ModifyImageAttribute", ImageId=mine, Description={"Value": "new"})
+        answer = desk("DescribeImageAttribute", ImageId=mine, Attribute="description")
+        assert answer["Description"] == {"Value": "new"}
+        desk("ModifyImageAttribute", ImageId=mine)
+        assert images(desk, "self")[0]["Description"] == ""
+
+    def test_launch_permissions_are_given_and_taken(self, desk, refused, mine):
+        desk("ModifyImageAttribute", ImageId=mine, LaunchPermission={"Add": [{"UserId": "000000000002"}]})
+        desk(
+            "ModifyImageAttribute",
+            ImageId=mine,
+            Attribute="launchPermission",
+            OperationType="add",
+            UserGroups=["all"],
+        )
+        answer = desk("DescribeImageAttribute", ImageId=mine, Attribute="launchPermission")
+        assert answer["LaunchPermissions"] == [{"UserId": "000000000002"}, {"Group": "all"}]
+        assert images(desk, "self", is_public="true")
+        desk("ModifyImageAttribute", ImageId=mine, LaunchPermission={"Remove": [{"Group": "all"}]})
+        assert images(desk, "self", is_public="true") == []
+        with refused("InvalidAMIAttributeItemValue", "bob"):
+            desk("ModifyImageAttribute", ImageId=mine, LaunchPermission={"Add": [{"UserId": "bob"}]})
+
+    def test_an_image_is_found_by_who_may_launch_it(self, desk, mine):
+        def launchable(user):
+            return [image["ImageId"] for image in desk("DescribeImages", ExecutableUsers=[user])["Images"]]
+
+        assert mine not in launchable("all")
+        desk("ModifyImageAttribute", ImageId=mine, LaunchPermission={"Add": [{"UserId": "000000000002"}]})
+        assert launchable("000000000002") == [mine]
+
+    @pytest.mark.parametrize(
+        ("attribute", "member"), [("bootMode", "BootMode"), ("blockDeviceMapping", "BlockDeviceMappings")]
+    )
+    def test_other_attributes_can_be_asked_for(self, desk, mine, attribute, member):
+        assert desk("DescribeImageAttribute", ImageId=mine, Attribute=attribute)[member]
+
+    def test_a_deregistered_image_is_gone_and_its_snapshots_go_when_asked(self, desk, refused, mine):
+        answer = desk("DeregisterImage", ImageId=mine, DeleteAssociatedSnapshots=True)
+        assert answer["DeleteSnapshotResults"][0]["ReturnCode"] == "success"
+        assert desk("DescribeSnapshots", OwnerIds=["self"])["Snapshots"] == []
+        with refused("InvalidAMIID.NotFound", mine):
+            desk("DescribeImages", ImageIds=[mine])

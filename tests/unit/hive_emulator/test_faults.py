@@ -1,0 +1,56 @@
+"""Which fault a request meets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hive_emulator import faults
+from hive_emulator.faults import Faults
+
+
+def in_force(*given: dict, chance: float = 0.5) -> Faults:
+    found = Faults(chance=lambda: chance)
+    found.set(faults.read(json.dumps(given)))
+    return found
+
+
+def test_the_first_that_fits_is_used() -> None:
+    some = in_force({"action": "Create*", "error": "A"}, {"action": "*", "error": "B"})
+    assert some.pick("CreateVpc").error == "A"
+    assert some.pick("DeleteVpc").error == "B"
+
+
+def test_times_are_counted_and_then_the_next_one_fits() -> None:
+    some = in_force({"action": "X", "error": "A", "times": 2}, {"action": "X", "error": "B"})
+    assert [some.pick("X").error for _ in range(4)] == ["A", "A", "B", "B"]
+
+
+def test_a_chance_is_taken_below_its_number() -> None:
+    assert in_force({"action": "X", "chance": 0.6}).pick("X")
+    assert in_force({"action": "X", "chance": 0.4}).pick("X") is None
+
+
+def test_none_are_in_force_at_first() -> None:
+    assert not Faults()
+    assert Faults().pick("X") is None
+
+
+def test_throttling_has_awss_code_and_status() -> None:
+    problem = in_force({"action": "X", "throttle": True}).pick("X").problem()
+    assert (problem.code, problem.status) == ("RequestLimitExceeded", 503)
+
+
+@pytest.mark.parametrize(
+    "member", ['"latency_ms": -1', '"stale_ms": -1', '"chance": 7', '"chance": NaN', '"times": -1', '"status": 200']
+)
+def test_a_number_that_makes_no_sense_is_refused_and_named(member: str) -> None:
+    with pytest.raises(faults.FaultsError, match=f"{member.split(chr(34))[1]} is .*, expected"):
+        faults.read('[{"action": "X", ' + member + "}]")
+
+
+@pytest.mark.parametrize("text", ["{", "1", '["x"]', '[{"action": 1}]', '[{"action": "X", "times": true}]'])
+def test_what_is_no_list_of_faults_is_refused(text: str) -> None:
+    with pytest.raises(faults.FaultsError):
+        faults.read(text)

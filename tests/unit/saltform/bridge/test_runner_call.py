@@ -1,0 +1,26 @@
+"""The runner's boundary: whatever happens, a return with an exit code, said in both of Salt's places."""
+
+from __future__ import annotations
+
+import pytest
+
+from saltform.bridge import runner
+
+
+@pytest.mark.parametrize("signalled", [SystemExit(0), KeyboardInterrupt()])
+def test_a_signal_outside_of_a_run_is_cancelled_and_not_success(monkeypatch, signalled):
+    def interrupted(_dunders):
+        raise signalled
+
+    monkeypatch.setattr(runner, "_runner_services", interrupted)
+    context = {}
+    returned = runner.runner_call({"__context__": context}, "preflight", {}, "staging", None)
+    assert (returned["retcode"], returned["success"], context["retcode"]) == (130, False, 130)
+    assert "cancelled" in returned["error"]["summary"]
+
+
+def test_an_argument_that_a_verb_does_not_have_is_named():
+    context = {}
+    returned = runner.runner_call({"__context__": context}, "plan", {"enviroment": "x", "__pub_jid": "1"}, "staging")
+    assert context["retcode"] == returned["retcode"] == 1
+    assert "enviroment" in returned["error"]["summary"]

@@ -1,0 +1,29 @@
+"""The `saltform:` block of Salt's configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from saltform.config import load_settings
+from saltform.errors import ConfigError
+
+
+def test_defaults_need_no_block_at_all():
+    settings = load_settings({})
+    assert settings.state_dir == Path("/var/lib/saltform")
+    assert settings.mirror == "auto"
+
+
+def test_what_is_said_is_taken():
+    given = {"saltform": {"state_dir": "/a", "modules": ["/b", "/c"], "mirror": "registry", "pillar_id": "x"}}
+    settings = load_settings(given)
+    assert settings.modules == (Path("/b"), Path("/c"))
+    assert (settings.state_dir, settings.mirror, settings.pillar_id) == (Path("/a"), "registry", "x")
+
+
+@pytest.mark.parametrize("block", [{"state_dir": "relative"}, {"statedir": "/x"}, {"modules": 3}, "text"])
+def test_a_wrong_block_is_refused(block):
+    with pytest.raises(ConfigError):
+        load_settings({"saltform": block})

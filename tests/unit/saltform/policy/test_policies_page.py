@@ -1,0 +1,57 @@
+"""The pillar and the rules of docs/plans-and-approval.md do what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from saltform.config import load
+from saltform.config.policies import BUILT_IN, Policies
+from saltform.plan import Change, Plan
+from saltform.policy import Judge
+
+PAGE = (Path(__file__).parents[4] / "docs" / "plans-and-approval.md").read_text()
+
+
+def block(language):
+    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return found
+
+
+def judged(folder, name, text, change):
+    (folder / name).write_text(text)
+    policies = Policies(dict.fromkeys(BUILT_IN, "ignore"), ("salt://policies",))
+    return [each.as_dict() for each in Judge(policies, lambda _: folder).judge(Plan((change,)), {})]
+
+
+def test_the_pillar_of_the_page_is_valid():
+    tree = yaml.safe_load(block("yaml"))
+    tree["infrastructure"]["environments"]["production"]["components"] = {"a": {"module": "m"}}
+    found = load(tree).environment("production").policies
+    assert found.sources == ("salt://policies", "salt://strict/volumes.rego")
+    assert (found.levels["open-to-world"], found.levels["data-destroyed"]) == ("deny", "deny")
+
+
+def test_the_rule_in_rego_finds_what_it_is_for(tmp_path):
+    bare = Change("aws_ebs_volume.a", "aws_ebs_volume", "create", None, {"encrypted": False})
+    safe = Change("aws_ebs_volume.a", "aws_ebs_volume", "create", None, {"encrypted": True})
+    assert judged(tmp_path, "volumes.rego", block("rego"), safe) == []
+    assert judged(tmp_path, "volumes.rego", block("rego"), bare) == [
+        {"rule": "volumes.rego", "level": "deny", "address": "aws_ebs_volume.a", "why": "is not encrypted"}
+    ]
+
+
+def test_the_rule_in_python_finds_what_it_is_for(tmp_path):
+    owned = Change("aws_vpc.a", "aws_vpc", "create", None, {"tags": {"owner": "ada"}})
+    lost = Change("aws_vpc.a", "aws_vpc", "create", None, {"tags": None})
+    assert judged(tmp_path, "owners.py", block("python"), owned) == []
+    assert judged(tmp_path, "owners.py", block("python"), lost) == [
+        {"rule": "owners.py", "level": "warn", "address": "aws_vpc.a", "why": "has no owner"}
+    ]
+
+
+def test_the_page_names_every_built_in_rule():
+    for rule in BUILT_IN:
+        assert f"| `{rule}` |" in PAGE

@@ -1,0 +1,202 @@
+"""The ext_pillar's engine: who sees what, what is kept, and what happens when something can't be read."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from saltform.pillar_outputs import outputs_for
+
+INDEX = {
+    "networking": {"targets": "web*", "outputs": {}},
+    "vault": {"targets": ["vault-1"], "outputs": {"root_token": ["vault-1"], "address": ["web-1", "audit"]}},
+    "consul": {"targets": "G@role:consul or db*", "outputs": {}},
+    "hidden": {"targets": "", "outputs": {}},
+}
+STATES = {
+    "networking": {"vpc_id": ("vpc-1", False), "key": ("sesame-networking", True)},
+    "vault": {
+        "address": ("10.0.0.1", False),
+        "port": (8200, False),
+        "root_token": ("sesame-root", True),
+        "unseal": ("sesame-unseal", True),
+    },
+    "consul": {"nodes": (["a", "b"], False)},
+    "hidden": {"nobody": ("sees this", False)},
+}
+
+
+class Place:
+    """A state_dir with an index and states."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.options = {"saltform": {"state_dir": str(folder)}}
+        self.asked: list[str] = []
+        tree = {name: entry | {"state": str(self.state(name))} for name, entry in INDEX.items()}
+        self.index.parent.mkdir(parents=True)
+        self.index.write_text(json.dumps(tree))
+        for name, outputs in STATES.items():
+            self.write(name, outputs)
+
+    @property
+    def index(self) -> Path:
+        return self.folder / "index" / "staging.json"
+
+    def state(self, name: str) -> Path:
+        return self.folder / "states" / "staging" / name / "terraform.tfstate"
+
+    def write(self, name: str, outputs: dict[str, tuple[object, bool]]) -> None:
+        state = {
+            "version": 4,
+            "terraform_version": "1.11.4",
+            "serial": 1,
+            "lineage": "l",
+            "outputs": {key: {"value": value, "sensitive": hidden} for key, (value, hidden) in outputs.items()},
+            "resources": [],
+        }
+        self.state(name).parent.mkdir(parents=True, exist_ok=True)
+        self.state(name).write_text(json.dumps(state))
+
+    def seen_by(self, minion: str) -> dict[str, object]:
+        def match(expression: str) -> bool:
+            self.asked.append(expression)
+            return minion.startswith("db")
+
+        return outputs_for(minion, self.options, match)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+EXPECTED = {
+    "web-1": {"networking": {"vpc_id": "vpc-1"}, "vault": {"address": "10.0.0.1"}},
+    "web-2": {"networking": {"vpc_id": "vpc-1"}},
+    "vault-1": {"vault": {"port": 8200, "root_token": "sesame-root"}},
+    "vault-10": {},
+    "vault": {},
+    "db-7": {"consul": {"nodes": ["a", "b"]}},
+    "audit": {"vault": {"address": "10.0.0.1"}},
+    "../../etc/passwd": {},
+    "*": {},
+    "": {},
+}
+
+
+@pytest.mark.parametrize("minion", EXPECTED)
+def test_every_minion_sees_exactly_what_is_meant_for_it(place: Place, minion: str) -> None:
+    for _attempt in ("read from the states", "read from what was kept"):
+        assert place.seen_by(minion) == ({"staging": EXPECTED[minion]} if EXPECTED[minion] else {})
+
+
+def test_what_one_minion_asked_for_never_reaches_the_next(place: Place) -> None:
+    for first, second in itertools.permutations(EXPECTED, 2):
+        place.seen_by(first)
+        assert place.seen_by(second) == ({"staging": EXPECTED[second]} if EXPECTED[second] else {})
+
+
+def test_no_sensitive_value_is_kept_on_disk(place: Place) -> None:
+    place.seen_by("vault-1")
+    place.seen_by("web-1")
+    kept = (place.folder / "cache" / "pillar" / "staging.json").read_text()
+    assert "vpc-1" in kept
+    assert "sesame" not in kept
+
+
+def test_a_changed_state_is_seen_at_once(place: Place) -> None:
+    place.seen_by("web-1")
+    place.write("networking", {"vpc_id": ("vpc-2", False)})
+    assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": "vpc-2"}}}
+
+
+def test_an_unchanged_state_is_not_read_again(place: Place) -> None:
+    place.seen_by("web-2")
+    state = place.state("networking")
+    before = state.stat()
+    state.write_bytes(b"x" * before.st_size)  # the same size, and below the same time: nobody would look inside
+    os.utime(state, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": "vpc-1"}}}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"version": 9}', b"\xff\xfe"], ids=repr)
+def test_a_bad_state_is_answered_with_the_last_good_outputs(place: Place, content: bytes) -> None:
+    place.seen_by("web-2")
+    place.state("networking").write_bytes(content)
+    found = place.seen_by("web-2")
+    if content:
+        assert found["staging"] == {"networking": {"vpc_id": "vpc-1"}}
+        assert set(found["_status"]["staging"]["networking"]) == {"problem", "as_of"}
+    else:  # what a terraform leaves that was killed before it stored anything
+        assert found == {}
+
+
+def test_the_status_goes_away_when_the_state_is_mended(place: Place) -> None:
+    place.seen_by("web-2")
+    good = place.state("networking").read_bytes()
+    stat = place.state("networking").stat()
+    place.state("networking").write_bytes(b"{")
+    assert "_status" in place.seen_by("web-2")
+    place.state("networking").write_bytes(good)
+    os.utime(place.state("networking"), ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert "_status" not in place.seen_by("web-2")
+
+
+def test_a_bad_state_that_was_never_good_is_only_named(place: Place) -> None:
+    place.state("networking").write_bytes(b"{")
+    found = place.seen_by("web-2")
+    assert found == {"_status": {"staging": {"networking": {"problem": "the state is malformed"}}}}
+
+
+def test_troubles_are_told_only_to_those_who_see_the_component(place: Place) -> None:
+    place.state("networking").write_bytes(b"{")
+    assert place.seen_by("db-7") == {"staging": {"consul": {"nodes": ["a", "b"]}}}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"networking": 3}', b'{"a": {"state": "x"}}'], ids=repr)
+def test_a_bad_index_is_answered_with_the_last_good_one(place: Place, content: bytes) -> None:
+    before = place.seen_by("web-1")
+    place.index.write_bytes(content)
+    found = place.seen_by("web-1")
+    assert found["staging"] == before["staging"]
+    assert "_index" in found["_status"]["staging"]
+
+
+def test_ids_that_are_not_a_list_name_nobody(place: Place) -> None:
+    tree = json.loads(place.index.read_text())
+    tree["vault"]["outputs"]["root_token"] = "vault-1"
+    place.index.write_text(json.dumps(tree))
+    assert place.seen_by("vault") == {}
+
+
+def test_a_destroyed_component_has_no_outputs_left(place: Place) -> None:
+    place.seen_by("web-2")
+    place.state("networking").unlink()
+    assert place.seen_by("web-2") == {}
+
+
+def test_a_target_that_does_not_parse_matches_nobody(place: Place) -> None:
+    def match(_expression: str) -> bool:
+        raise ValueError("no such matcher")
+
+    assert outputs_for("db-7", place.options, match) == {}
+
+
+def test_plain_globs_are_matched_without_asking_salt(place: Place) -> None:
+    place.seen_by("web-1")
+    assert place.asked == ["G@role:consul or db*"]
+
+
+@pytest.mark.parametrize("options", [{}, {"saltform": {"state_dir": "relative"}}, {"saltform": 3}], ids=repr)
+def test_bad_or_missing_settings_give_nothing(options: dict[str, object]) -> None:
+    assert outputs_for("web-1", options, lambda _: True) == {}
+
+
+def test_a_full_or_read_only_cache_only_makes_it_slower(place: Place) -> None:
+    (place.folder / "cache").write_text("a file in the way")
+    assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": "vpc-1"}}}

@@ -1,0 +1,93 @@
+"""Imports go one way, the engine doesn't know Salt, and the emulator knows neither."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# From the bottom up: a room may import what is on its own level or below, never above.
+LEVELS = [
+    {"errors", "status", "files", "layout", "graph", "schedule", "loader"},
+    {"process"},
+    {"config"},
+    {"events", "tfstate", "runlog", "workers"},
+    {"workspace", "credentials", "terraform", "report", "progress", "pillar_outputs", "drift"},
+    {"plan", "policy"},
+    {"operations"},
+    {"bridge"},
+]
+LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
+
+
+def modules(package):
+    return sorted(path for path in (REPOSITORY / package).rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def imports(path):
+    """Every absolute import of a file, wherever it stands, except those only for type checkers."""
+    tree = ast.parse(path.read_text())
+    ignored = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for child in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in ignored:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            if node.module == "saltform":
+                yield from (f"saltform.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def room_of(dotted):
+    return dotted.split(".")[1]
+
+
+@pytest.mark.parametrize("path", modules("saltform"), ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_a_room_imports_nothing_from_above(path):
+    inside = path.relative_to(REPOSITORY / "saltform").parts[0].removesuffix(".py")
+    if inside == "__init__":
+        return
+    found = [name for name in imports(path) if name.startswith("saltform.")]
+    above = [name for name in found if LEVEL[room_of(name)] > LEVEL[inside]]
+    assert not above, f"{inside} is on level {LEVEL[inside]}"
+
+
+def test_every_room_has_a_level():
+    rooms = {path.stem for path in (REPOSITORY / "saltform").iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert rooms - {"__init__", "__pycache__", "py"} <= LEVEL.keys()
+
+
+@pytest.mark.parametrize("package", ["saltform", "hive_emulator"])
+def test_salt_is_imported_only_by_the_bridge(package):
+    guilty = [
+        str(path)
+        for path in modules(package)
+        for name in imports(path)
+        if name.split(".")[0] == "salt" and "bridge" not in path.parts
+    ]
+    assert not guilty
+
+
+def test_the_emulator_and_the_engine_do_not_know_each_other():
+    assert not [name for path in modules("hive_emulator") for name in imports(path) if name.startswith("saltform")]
+    assert not [name for path in modules("saltform") for name in imports(path) if name.startswith("hive_emulator")]
+
+
+def test_nothing_but_process_starts_processes():
+    allowed = {"process", "launcher.py"}  # the launcher is itself a process that runs terraform
+    guilty = [
+        path.name
+        for path in modules("saltform")
+        for name in imports(path)
+        if name == "subprocess" and not allowed & set(path.parts)
+    ]
+    assert not guilty
