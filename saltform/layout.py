@@ -48,5 +48,9 @@ class Layout:
     def workspace(self, environment: str, component: str) -> Path:
         return self.state_dir / "workspaces" / environment / component
 
+    def audit_anchor(self, environment: str) -> Path:
+        """The newest entry that this master added to an environment's audit chain, apart from the chain."""
+        return self.state_dir / "audit" / f"{environment}.json"
+
     def run(self, run: str) -> Path:
         return self.state_dir / "runs" / run

@@ -564,3 +564,30 @@ def upgrade(environment=None, component=None, dry_run=None, **kwargs):
         salt-run infrastructure.upgrade staging networking
     """
     return _call("upgrade", kwargs, environment, component, dry_run)
+
+
+def audit(environment=None, since=None, verify=None, format=None, **kwargs):
+    """
+    Who asked, approved and changed what, when and from where. Exit code 1 when ``verify`` finds that an entry was
+    changed or is missing.
+
+    environment
+        The environment; all of them when left out.
+
+    since
+        A date or moment (``2026-11-16``, ``2026-11-16T08:00``, UTC), or a time before now (``7d``).
+
+    verify
+        Check every entry of the chain, and that nothing was cut off.
+
+    format
+        ``csv``; a table when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.audit staging since=7d
+        salt-run infrastructure.audit verify=True
+    """
+    return _call("audit", kwargs, environment, since, verify, format)

@@ -57,6 +57,7 @@ def minion_services(dunders: Mapping[str, Any]) -> Services:
         settings=load_settings(opts),
         pillar=with_root(pillar, opts["id"]),
         author=job_author(opts),
+        origin=f"minion {opts['id']}",
         run_id=new_run_id(),  # not the job's id: one highstate may hold many runs
         events=RecordedEvents() if alone else QueuedEvents(minion_bus(dunders["__salt__"])),
         fetch_salt=salt_fetcher(opts),

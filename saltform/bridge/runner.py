@@ -12,7 +12,7 @@ from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
 from saltform.operations.options import bad
 from saltform.operations.result import failure
-from saltform.operations.services import Services
+from saltform.operations.services import SHELL, Services
 from saltform.progress import Progress
 from saltform.runlog import new_run_id
 
@@ -58,6 +58,7 @@ def _runner_services(dunders: Mapping[str, Any]) -> Services:
         settings=settings,
         pillar=_runner_pillar(opts, settings.pillar_id or opts["id"]),
         author=str(dunders.get("__user__") or opts.get("user") or "unknown"),
+        origin=SHELL if _at_the_shell(opts) else "master",
         run_id=str(dunders.get("__jid__") or "") or new_run_id(),
         events=master_events(opts),
         progress=Progress() if _someone_watches(opts) else None,
@@ -81,4 +82,9 @@ def _runner_pillar(opts: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]
 
 def _someone_watches(opts: Mapping[str, Any]) -> bool:
     """Progress goes to stderr when a person or a script called `salt-run`; nobody reads a background run's stderr."""
-    return "fun" in opts and not opts.get("async") and sys.stderr is not None
+    return _at_the_shell(opts) and not opts.get("async") and sys.stderr is not None
+
+
+def _at_the_shell(opts: Mapping[str, Any]) -> bool:
+    """`salt-run` itself, and not the master on behalf of salt-api, a schedule, a reactor or a minion."""
+    return "fun" in opts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.errors import Locked, SaltformError
+from saltform.operations import auditing
 from saltform.operations.history import alive, run_entry
 from saltform.operations.result import result
 from saltform.operations.services import Services
@@ -22,6 +23,7 @@ def abandon(services: Services, run: str | None) -> dict[str, Any]:
         raise SaltformError(f"run {record.id} can't be abandoned", f"it is {record.status}", run=record.id)
     notes = [*record.notes, f"abandoned by {services.author} at {now()}"]
     services.runlog.abandon(record.id, notes)
+    auditing.note(services, record.environment, "abandon", record.id)
     forget_snapshot(services.layout.run(record.id))
     return result(
         "abandon",

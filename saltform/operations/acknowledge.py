@@ -10,6 +10,7 @@ from saltform.config import nearest
 from saltform.config.reader import parse_duration
 from saltform.drift import matching
 from saltform.errors import UnknownName
+from saltform.operations import auditing
 from saltform.operations.drift import finding_entry
 from saltform.operations.opened import Opened
 from saltform.operations.options import bad
@@ -37,13 +38,17 @@ def acknowledge(
     marks = {"known_until": end, "known_by": services.author, "known_reason": str(reason)}
     kept = [dataclasses.replace(each, **marks) for each in wanted]
     services.runlog.drift.keep(kept)
+    findings = [each.name for each in kept]
+    auditing.note(
+        services, environment, "acknowledge", component=name, findings=findings, until=end, reason=str(reason)
+    )
     return result(
         "acknowledge",
         environment=environment,
         component=name,
         until=end,
         findings=[finding_entry(each, now()) for each in kept],
-        summary=f"{environment}/{name}: acknowledged until {end[:16]}: {', '.join(each.name for each in kept)}",
+        summary=f"{environment}/{name}: acknowledged until {end[:16]}: {', '.join(findings)}",
     )
 
 

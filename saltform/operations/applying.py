@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 
 from saltform.errors import DataAtRisk
+from saltform.operations import auditing
 from saltform.operations.part import Part
 from saltform.report.doing import Doing
 from saltform.runlog import StepRecord
@@ -41,6 +44,7 @@ def plan_and_apply(
         judge_before_apply(part, session, plan_file, stream)
         part.record_before_destroy() if destroy else part.record_before_apply()
         part.keep_state_version()
+        audit_before_apply(part, plan_file)
         part.tell("applying")
         applied = apply.run(part.renewed(session), plan_file, on_event=Doing(part.tell, address_in_module))
     finally:
@@ -50,6 +54,20 @@ def plan_and_apply(
     if not destroy:
         part.record_applied()
     return Status.DESTROYED if destroy else Status.APPLIED
+
+
+def audit_before_apply(part: Part, plan_file: Path) -> None:
+    """Before it happens: what is about to be applied is in the audit, whatever becomes of this process."""
+    step = part.step
+    auditing.note(
+        part.services,
+        part.component.environment,
+        "apply",
+        component=part.component.name,
+        plan=hashlib.sha256(plan_file.read_bytes()).hexdigest(),
+        counts=step.details["counts"],
+        release=step.release,
+    )
 
 
 def note_plan(step: StepRecord, stream: planning.PlanStream) -> None:

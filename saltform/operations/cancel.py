@@ -7,6 +7,7 @@ from typing import Any
 
 from saltform.errors import SaltformError
 from saltform.files import write_atomic
+from saltform.operations import auditing
 from saltform.operations.history import alive, run_entry
 from saltform.operations.options import flag
 from saltform.operations.result import result
@@ -26,6 +27,7 @@ def cancel(services: Services, run: str | None, now: Any = None) -> dict[str, An
         raise SaltformError(f"run {record.id} doesn't run", f"it is {status}", run=record.id)
     asked = f"{'now' if hurry else 'in good order'}\ncancelled by {services.author} at {this_moment()}\n"
     write_atomic(services.layout.run(record.id) / CANCEL, asked.encode())
+    auditing.note(services, record.environment, "cancel", record.id, now=hurry)
     deadline = time.monotonic() + WAIT
     while alive(services, record.id) and time.monotonic() < deadline:
         time.sleep(0.1)

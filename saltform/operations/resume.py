@@ -15,7 +15,7 @@ from typing import Any
 
 from saltform.config.load import ROOT
 from saltform.errors import Cancelled, Locked, ModuleError, SaltformError, UnknownName
-from saltform.operations import undoing
+from saltform.operations import auditing, undoing
 from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
 from saltform.operations.history import alive
@@ -41,6 +41,7 @@ def resume(services: Services, run: str | None = None) -> dict[str, Any]:
     mine = dataclasses.replace(services, run_id=record.id, author=record.author, pillar=pillar)
     with Opened(mine, record.environment, modules) as opened:
         _wait_for_what_is_left(opened, record)
+        auditing.note(services, record.environment, "resume", record.id)
         return _VERBS[record.verb](opened, record)
 
 

@@ -23,6 +23,7 @@ from saltform.errors import (
 from saltform.events import step_tag
 from saltform.files import make_folder
 from saltform.graph import Graph
+from saltform.operations import auditing
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.result import result, step_entry
@@ -207,6 +208,7 @@ class Run:
         if services.progress is not None:
             services.progress.finish()
         services.runlog.end(record)
+        auditing.note_run(services, record, self.steps)
         if record.status == "done":
             forget_snapshot(services.layout.run(record.id))
 

@@ -16,6 +16,8 @@ from saltform.process import Cancel, Processes, RealProcesses
 from saltform.progress import Progress
 from saltform.runlog import RunLog, new_run_id
 
+SHELL = "shell"
+
 
 def no_salt_files(reference: str) -> Path:
     raise ModuleError(
@@ -32,6 +34,7 @@ class Services:
     settings: Settings
     pillar: Mapping[str, Any] = field(repr=False)
     author: str = "unknown"
+    origin: str = "engine"  # from where: `shell` is salt-run at the master's own, `master` all that came over the bus
     run_id: str = field(default_factory=new_run_id)
     processes: Processes = field(default_factory=RealProcesses)
     events: Events = field(default_factory=RecordedEvents)

@@ -64,12 +64,13 @@ def _without_tables(record: Record) -> str | None:
 
 
 def _sections(record: Record, width: int) -> list[Section]:
-    from saltform.report import answers, drift_text, runs
+    from saltform.report import answers, audit, drift_text, runs
 
     views: dict[str, Callable[[Record, int], list[Section]]] = {
         "status": answers.status,
         "history": answers.history,
         "locks": answers.locks,
+        "audit": audit.entries,
         "sync_states": answers.synced,
         "preflight": answers.preflight,
         "credentials": answers.credentials,

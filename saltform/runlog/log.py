@@ -12,6 +12,7 @@ from typing import Any
 
 from saltform.config.names import nearest
 from saltform.errors import UnknownName
+from saltform.runlog.audit import AuditLog
 from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import Database
 from saltform.runlog.drift import DriftLog
@@ -45,6 +46,10 @@ class RunLog:
     @property
     def drift(self) -> DriftLog:
         return DriftLog(self._database)
+
+    @property
+    def audit(self) -> AuditLog:
+        return AuditLog(self._database)
 
     @property
     def copies(self) -> StateCopies:
