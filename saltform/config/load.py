@@ -18,6 +18,7 @@ from saltform.config.names import NAME, NAME_RULE, nearest
 from saltform.config.policies import Policies, read_policies
 from saltform.config.providers import read_provider
 from saltform.config.reader import Reader
+from saltform.config.runlog import check_runlog
 from saltform.config.sources import validate_vault
 from saltform.config.types import Component, Environment, Provider
 from saltform.errors import ConfigError, CycleError, Problem, UnknownName
@@ -61,7 +62,7 @@ def load(
         found = "nothing" if ROOT not in pillar else "an empty mapping"
         expected = "a mapping with providers and environments (is the pillar targeted to this id?)"
         raise ConfigError(problems or [Problem(ROOT, found, expected)])
-    root.only(("defaults", "providers", "environments", "vault", "policies"))
+    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog"))
     providers = _read_providers(root.section("providers"))
     defaults = read_defaults(root.section("defaults"), ON_ERROR)
     problems.extend(validate_vault(pillar[ROOT].get("vault") or {}))
@@ -76,6 +77,7 @@ def load(
             where = f"{ROOT}:environments:{each.name}:components"
             problems.append(Problem(where, "nothing", "at least one component"))
         problems.extend(inspect(each))
+    problems.extend(check_runlog(root.tree, environments.values()))
     if problems:
         raise ConfigError(problems)
     return Infrastructure(environments, providers, dict(root.section("vault").tree))

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from saltform.config import Settings
+from saltform.config.load import ROOT
+from saltform.config.runlog import runlog_address
 from saltform.errors import ModuleError
 from saltform.events import Events, RecordedEvents
 from saltform.layout import Layout
@@ -52,7 +54,7 @@ class Services:
     def runlog(self) -> RunLog:
         """Opened by the first who asks: some questions need no record."""
         if self._runlog is None:
-            self._runlog = RunLog(self.layout.runlog)
+            self._runlog = RunLog(runlog_address(self.pillar.get(ROOT) or {}) or self.layout.runlog)
         return self._runlog
 
     def close(self) -> None:

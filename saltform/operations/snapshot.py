@@ -1,7 +1,7 @@
 """What a run was told to do: its `infrastructure` pillar and which module content it found, so that it can go on.
 
-Kept in the run's folder (0600) until the run has done all of it. How to log in to Vault (a token can stand there) and
-other pillar, credentials above all, are never kept: they are read anew.
+Kept in the run's folder (0600) until the run has done all of it. How to log in to Vault and to the run log (a token,
+a password can stand there) and other pillar, credentials above all, are never kept: they are read anew.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from saltform.operations.opened import Opened
 
 RESUMABLE = ("deploy", "destroy", "rollback")
-READ_ANEW = ("vault",)
+READ_ANEW = ("vault", "runlog")
 _FILE = "configuration.json"
 
 

@@ -1,4 +1,4 @@
-"""What happened: runs, steps, releases, components, leases. SQLite, one file."""
+"""What happened: runs, steps, releases, components, leases. SQLite in one file, or PostgreSQL."""
 
 from saltform.runlog.log import RunLog, new_run_id, now
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord

@@ -1,114 +1,131 @@
-"""The run log's SQLite file: one connection per process, shared by its threads; safe for many processes.
+"""Where the run log is kept: a SQLite file by default, PostgreSQL for several masters. One schema for both.
 
-WAL with `synchronous=FULL`: what was committed survives `kill -9` and a power cut. Schema changes are numbered
-SQL files, applied by whoever opens an older file first.
+Schema changes are numbered SQL files that both take (`?` stands for a value), applied by whoever opens an older
+database first.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import threading
-import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from saltform.errors import RunLogError
-from saltform.files import make_folder
-
-BUSY_SECONDS = 30.0
 
 
-class Database:
-    """A connection that retries while another process writes, and speaks in RunLogErrors."""
+class Database(ABC):
+    """One connection for each process, shared by its threads. It speaks in RunLogErrors."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    begin = "BEGIN"
+    fix = ""
+    name = ""  # for messages: where it is, without a password
+
+    def __init__(self) -> None:
         self._lock = threading.RLock()
-        make_folder(path.parent)
-        with self._speaking():
-            self._connection = sqlite3.connect(
-                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            path.chmod(0o600)
-            self._connection.row_factory = sqlite3.Row
-            self._use_wal()
-            self._connection.execute("PRAGMA synchronous = FULL")
-            self._migrate()
 
+    @abstractmethod
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        """Hang up."""
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
+    @abstractmethod
+    def _execute(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """A cursor with what came out."""
+
+    @abstractmethod
+    def _is_ours(self, error: Exception) -> bool:
+        """Whether it is trouble with the database, and not a defect in what was asked of it."""
+
+    @abstractmethod
+    def _version(self) -> int:
+        """How many of the numbered files were applied."""
+
+    @abstractmethod
+    def _set_version(self, number: int) -> None:
+        """So many were."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows whose values go by their names."""
         with self._lock, self._speaking():
-            return self._connection.execute(sql, values).fetchall()
+            found: list[Any] = self._execute(sql, values).fetchall()
+            return found
 
     def write(self, sql: str, values: Sequence[Any] = ()) -> int:
         """One statement, committed when this returns. How many rows it touched."""
         with self._lock, self._speaking():
-            return self._connection.execute(sql, values).rowcount
+            touched: int = self._execute(sql, values).rowcount
+            return touched
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Several statements, all or none."""
         with self._lock, self._speaking():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._execute(self.begin)
             try:
                 yield
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
-            self._connection.execute("COMMIT")
+            self._execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        self._execute("ROLLBACK")
 
     @contextlib.contextmanager
     def _speaking(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
-            raise RunLogError(
-                "the run log can't be used",
-                f"{self.path}: {error}",
-                "check the disk and the folder's owner; nothing that ran before this is lost",
-            ) from error
-
-    def _use_wal(self) -> None:
-        """The one statement that doesn't wait for another process by itself: two first runs may begin at once."""
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-            time.sleep(0.02)
+        except Exception as error:
+            if not self._is_ours(error):
+                raise
+            said = str(error).strip() or type(error).__name__
+            raise RunLogError("the run log can't be used", f"{self.name}: {said}", self.fix) from error
 
     def _migrate(self) -> None:
-        if self._version() == len(_migrations()):
+        if self._checked_version() == len(migrations()):
             return
         with self.transaction():
+            self._alone()
             # Asked again under the lock: another process may have been faster.
-            for number, script in enumerate(_migrations(), start=1):
-                if number > self._version():
+            for number, script in enumerate(migrations(), start=1):
+                if number > self._checked_version():
                     for statement in script.split(";\n"):
-                        self._connection.execute(statement)
-                    self._connection.execute(f"PRAGMA user_version = {number}")
+                        self._execute(self._own_words(statement))
+                    self._set_version(number)
 
-    def _version(self) -> int:
-        version: int = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(_migrations()):
+    @abstractmethod
+    def _alone(self) -> None:
+        """In a transaction: nobody else changes the schema until it ends."""
+
+    def _own_words(self, statement: str) -> str:
+        return statement
+
+    def _checked_version(self) -> int:
+        version = self._version()
+        if version > len(migrations()):
             raise RunLogError(
                 "the run log was written by a newer version",
-                f"{self.path} has schema {version}, this version knows {len(_migrations())}",
+                f"{self.name} has schema {version}, this version knows {len(migrations())}",
                 "install the newer version again",
             )
         return version
 
 
-def _migrations() -> list[str]:
+def open_database(where: Path | str) -> Database:
+    """A path is a SQLite file, a text the address of a PostgreSQL database."""
+    if isinstance(where, Path):
+        from saltform.runlog.sqlite import SqliteDatabase
+
+        return SqliteDatabase(where)
+    from saltform.runlog.postgresql import PostgresDatabase  # and its driver: only for those who have one
+
+    return PostgresDatabase(where)
+
+
+def migrations() -> list[str]:
     folder = resources.files("saltform.runlog") / "schema"
     return [
         item.read_text()

@@ -65,8 +65,8 @@ class DriftLog:
     def findings(self, environment: str, component: str | None = None) -> list[Finding]:
         """What is not resolved."""
         rows = self._database.rows(
-            "SELECT * FROM drift_findings WHERE environment = ? AND (? IS NULL OR component = ?) AND resolved = ''"
-            " ORDER BY component, address, attribute",
+            "SELECT * FROM drift_findings WHERE environment = ? AND (CAST(? AS TEXT) IS NULL OR component = ?)"
+            " AND resolved = '' ORDER BY component, address, attribute",
             (environment, component, component),
         )
         return [_finding(dict(row)) for row in rows]

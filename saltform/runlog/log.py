@@ -14,7 +14,7 @@ from saltform.config.names import nearest
 from saltform.errors import UnknownName
 from saltform.runlog.audit import AuditLog
 from saltform.runlog.copies import StateCopies
-from saltform.runlog.database import Database
+from saltform.runlog.database import open_database
 from saltform.runlog.drift import DriftLog
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
 from saltform.status import Status
@@ -35,10 +35,10 @@ def new_run_id() -> str:
 
 
 class RunLog:
-    """Runs, steps, releases and components of one master."""
+    """Runs, steps, releases and components: of one master in a file, of several in PostgreSQL."""
 
-    def __init__(self, path: Path) -> None:
-        self._database = Database(path)
+    def __init__(self, where: Path | str) -> None:
+        self._database = open_database(where)
 
     def close(self) -> None:
         self._database.close()
@@ -129,7 +129,7 @@ class RunLog:
     def runs(self, environment: str | None = None, limit: int = 20) -> list[RunRecord]:
         """The newest runs first."""
         rows = self._database.rows(
-            "SELECT * FROM runs WHERE (? IS NULL OR environment = ?) ORDER BY id DESC LIMIT ?",
+            "SELECT * FROM runs WHERE (CAST(? AS TEXT) IS NULL OR environment = ?) ORDER BY id DESC LIMIT ?",
             (environment, environment, limit),
         )
         return [_run(row) for row in rows]
@@ -173,7 +173,9 @@ class RunLog:
     def keep_component(self, record: ComponentRecord) -> None:
         values = vars(record)
         self._database.write(
-            f"INSERT OR REPLACE INTO components ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",  # noqa: S608
+            f"INSERT INTO components ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"  # noqa: S608
+            " ON CONFLICT (environment, component) DO UPDATE SET"
+            f" {', '.join(f'{name} = excluded.{name}' for name in values)}",
             tuple(values.values()),
         )
 

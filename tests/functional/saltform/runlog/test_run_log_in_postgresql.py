@@ -1,0 +1,100 @@
+"""The run log in a real PostgreSQL: the same contract as the file's, and what can only go wrong there."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from saltform.errors import RunLogError
+from saltform.runlog import RunLog
+from tests.support.postgres import postgres
+from tests.support.runlog_contract import RunLogContract, run
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with postgres() as started:
+        yield started
+
+
+@pytest.fixture
+def address(server):
+    """Tables of its own for each test."""
+    return server.schema(f"log{next(NUMBERS)}")
+
+
+@pytest.fixture
+def open_log(address):
+    opened = []
+
+    def make():
+        opened.append(RunLog(address))
+        return opened[-1]
+
+    yield make
+    for log in opened:
+        log.close()
+
+
+class TestPostgresql(RunLogContract):
+    """All of it."""
+
+
+def test_a_connection_that_broke_fails_once_and_is_opened_anew(open_log, server):
+    log = open_log()
+    log.begin(run("1"))
+    server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'saltform';")
+    with pytest.raises(RunLogError, match="the run log can't be used"):
+        log.begin(run("2"))
+    log.begin(run("3"))
+    assert [item.id for item in log.runs()] == ["3", "1"]
+
+
+def test_a_transaction_whose_connection_broke_leaves_nothing(open_log, server):
+    log = open_log()
+    log.begin(run("1"))
+    with pytest.raises(RunLogError), log._database.transaction():
+        log.begin(run("2"))
+        server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'saltform';")
+        log.begin(run("3"))
+    assert [item.id for item in log.runs()] == ["1"]
+
+
+def test_texts_are_ordered_as_in_a_file_whatever_the_language(open_log):
+    log = open_log()
+    for name in ("1", "1-rollback", "B", "a", "_"):
+        log.begin(run(name))
+    assert [item.id for item in log.runs()] == sorted(["1", "1-rollback", "B", "a", "_"], reverse=True)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ada:hush-hush-hush@127.0.0.1:1/saltform",
+        "postgresql://ada:hush-hush-hush@[::1/saltform",
+        "postgresql://ada:x/hush-hush-hush@127.0.0.1/saltform",
+    ],
+)
+def test_a_password_in_the_address_is_in_no_message(address):
+    with pytest.raises(RunLogError) as caught:
+        RunLog(address)
+    assert "hush" not in str(caught.value)
+    assert caught.value.fix
+
+
+def test_the_password_can_be_left_to_the_master(server, monkeypatch, tmp_path):
+    """PGPASSFILE and PGPASSWORD are libpq's own; a server that wants one gets it."""
+    server.sql("CREATE ROLE keeper LOGIN SUPERUSER PASSWORD 'hush-hush-hush';")
+    address = server.database("kept").replace("//postgres:@", "//keeper@")
+    server.ask_for_password("keeper")
+    passwords = tmp_path / "pgpass"
+    passwords.write_text("*:*:kept:keeper:hush-hush-hush\n")
+    passwords.chmod(0o600)
+    with pytest.raises(RunLogError, match="password"):
+        RunLog(address)
+    RunLog(f"{address}&passfile={passwords}").close()
+    monkeypatch.setenv("PGPASSWORD", "hush-hush-hush")
+    RunLog(address).close()

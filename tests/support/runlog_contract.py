@@ -1,0 +1,163 @@
+"""What every run log must do, wherever it is kept. A fixture `open_log` opens the same one anew."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from saltform.errors import RunLogError, UnknownName
+from saltform.runlog import ComponentRecord, RunRecord, StepRecord
+from saltform.runlog.database import migrations
+from saltform.runlog.drift import Check, Finding
+
+FINDING = Finding("staging", "net", "aws_vpc.a", "tags.Name", "a", ["b", {"c": None}], "t0", "t1", "run-1")
+
+
+def run(id_="1", environment="staging"):
+    return RunRecord(id_, environment, "deploy", "ada", {"only": True}, graph={"a": []})
+
+
+def component(name="web", **members):
+    base = {"environment": "staging", "component": name, "release": "r", "fingerprint": "f", "lineage": "l"}
+    base |= {"serial": 3, "run": "1", "born": "1", "applied": "now", "binary_path": "embedded"}
+    return ComponentRecord(**(base | members))
+
+
+class RunLogContract:
+    """Each database's tests are this class plus what is its own."""
+
+    @pytest.fixture
+    def log(self, open_log):
+        return open_log()
+
+    def test_a_run_and_its_steps_are_read_back_as_written(self, log):
+        record = run()
+        log.begin(record)
+        step = log.begin_step("1", "web")
+        assert log.steps("1")[0].status == "running"
+        step.status, step.details, step.serial = "applied", {"counts": {"add": 2}}, 7
+        log.end_step("1", step)
+        log.add_steps("1", [StepRecord("db", "skipped", "needs web")])
+        record.status, record.exit_code, record.notes = "done", 0, ["said"]
+        log.end(record)
+        read = log.run("1")
+        assert (read.author, read.options, read.exit_code, read.notes, read.graph) == (
+            "ada",
+            {"only": True},
+            0,
+            ["said"],
+            {"a": []},
+        )
+        assert [(item.component, item.status, item.serial) for item in log.steps("1")] == [
+            ("web", "applied", 7),
+            ("db", "skipped", None),
+        ]
+        assert log.steps("1")[0].details == {"counts": {"add": 2}}
+
+    def test_the_newest_run_is_first_and_last_names_it(self, log):
+        for number, environment in enumerate(["staging", "production", "staging"]):
+            log.begin(run(str(number), environment))
+        assert [item.id for item in log.runs()] == ["2", "1", "0"]
+        assert [item.id for item in log.runs("staging", limit=1)] == ["2"]
+        assert log.run("last").id == "2"
+
+    def test_an_unknown_run_is_named_with_the_known_ones(self, log):
+        log.begin(run("20260101"))
+        with pytest.raises(UnknownName, match="'20260102'") as caught:
+            log.run("20260102")
+        assert "20260101" in caught.value.detail
+
+    def test_components_are_kept_renamed_and_forgotten(self, log):
+        log.keep_component(component())
+        log.keep_component(component(serial=4))
+        assert log.components("staging")["web"].serial == 4
+        log.rename_component("staging", "web", "shop")
+        assert list(log.components("staging")) == ["shop"]
+        log.forget_component("staging", "shop")
+        assert log.components("staging") == {}
+
+    def test_a_release_is_kept_once_and_found_by_its_digest(self, log):
+        log.keep_release("d", {"module": 1}, "1")
+        log.keep_release("d", {"module": 1}, "2")
+        assert log.release("d") == {"module": 1}
+        with pytest.raises(UnknownName):
+            log.release("e")
+
+    def test_leases_are_on_record_until_removed(self, log):
+        log.add_lease("database/creds/x/1", "1", "web")
+        assert [row["id"] for row in log.leases()] == ["database/creds/x/1"]
+        log.remove_lease("database/creds/x/1")
+        assert log.leases() == []
+
+    def test_many_threads_and_a_second_process_share_one_run_log(self, log, open_log):
+        other = open_log()
+        for number in range(2):
+            (log, other)[number].begin(run(str(number)))
+
+        def work(number):
+            owner = (log, other)[number % 2]
+            step = owner.begin_step(str(number % 2), f"c{number}")
+            step.status = "applied"
+            owner.end_step(str(number % 2), step)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(40)))
+        assert len(log.steps("0")) == len(other.steps("1")) == 20
+        assert {step.status for step in other.steps("0")} == {"applied"}
+
+    def test_all_of_a_transaction_is_there_or_nothing(self, log, open_log):
+        log.begin(run())
+        with pytest.raises(AttributeError):
+            log.add_steps("1", [StepRecord("web", "skipped"), None])
+        assert open_log().steps("1") == []
+        log.add_steps("1", [StepRecord("web", "skipped")])
+        assert len(open_log().steps("1")) == 1
+
+    def test_many_that_open_a_new_one_at_once_all_get_the_whole_schema(self, open_log):
+        with ThreadPoolExecutor(8) as pool:
+            logs = list(pool.map(lambda _: open_log(), range(8)))
+        for number, each in enumerate(logs):
+            each.begin(run(str(number)))
+        assert len(logs[0].runs()) == 8
+        assert {each._database._version() for each in logs} == {len(migrations())}
+
+    def test_a_newer_schema_is_refused(self, log, open_log):
+        log._database._set_version(999)
+        with pytest.raises(RunLogError, match="newer version"):
+            open_log()
+
+    def test_a_finding_comes_back_as_it_was_kept(self, log):
+        log.drift.keep([FINDING])
+        assert log.drift.findings("staging") == log.drift.findings("staging", "net") == [FINDING]
+        assert log.drift.findings("staging", "other") == log.drift.findings("production") == []
+
+    def test_a_resolved_finding_is_gone_until_it_is_seen_again(self, log):
+        log.drift.keep([FINDING])
+        log.drift.keep([dataclasses.replace(FINDING, resolved="t2", known_until="t9")])
+        assert log.drift.findings("staging") == []
+        again = dataclasses.replace(FINDING, first_seen="t3")
+        log.drift.keep([again])
+        assert log.drift.findings("staging") == [again]
+
+    def test_all_findings_of_a_check_are_kept_or_none(self, log):
+        broken = dataclasses.replace(FINDING, address="aws_vpc.b", before_value=object())
+        with pytest.raises(TypeError):
+            log.drift.keep([FINDING, broken])
+        assert log.drift.findings("staging") == []
+
+    def test_the_last_check_of_each_component_is_kept(self, log):
+        first = Check("staging", "net", "clean", "t0", "t0", "run-1")
+        log.drift.keep_check(first)
+        log.drift.keep_check(dataclasses.replace(first, status="drifted", since="t1", checked="t1"))
+        assert {name: check.status for name, check in log.drift.checks("staging").items()} == {"net": "drifted"}
+
+    def test_of_several_masters_one_gets_the_check_until_it_is_due_again(self, open_log):
+        one, other = open_log(), open_log()
+        assert one.drift.claim("staging", "net", "t0", "t5", "run-1")
+        assert not other.drift.claim("staging", "net", "t5", "t5", "run-2")
+        one.drift.keep_check(Check("staging", "net", "drifted", "t5", "t5", "run-1"))
+        assert other.drift.claim("staging", "net", "t6", "t9", "run-3")
+        check = one.drift.checks("staging")["net"]
+        assert (check.status, check.since, check.checked, check.run) == ("drifted", "t5", "t9", "run-3")
