@@ -5,7 +5,8 @@
 2. A secret of several lines is also looked for line by line, because that is how it is printed.
 3. All patterns are searched in one pass (Aho-Corasick, a library's): the cost hardly grows with their number.
 4. What a process prints is masked line by whole line (`process/output.py` puts lines together), so no secret is
-   cut in two by a boundary between chunks.
+   cut in two by a boundary between chunks. Blocks of many lines are searched first, and only the lines in which
+   something was found are looked at one by one: a line without a secret costs next to nothing.
 
 Nothing shorter than six characters is masked: `admin` or `8080` would turn logs into riddles, and protect
 nothing.
@@ -23,6 +24,7 @@ from urllib.parse import quote, quote_plus
 
 MASK = "(sensitive)"
 SHORTEST = 6
+TOGETHER = 64  # patterns: up to about so many are searched for with vector instructions, ten times faster than more
 _BANNER = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")
 _GO_ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "&<>\u2028\u2029"}
 _SECRET_NAME = re.compile(r"key|secret|token|password|passphrase", re.IGNORECASE)
@@ -92,6 +94,7 @@ class Masker:
         self._secrets: set[str] = set()
         self._patterns: set[bytes] = set()
         self._find: _Find = _nothing
+        self._screens: list[_Find] = []
         self.add(secrets)
 
     def __repr__(self) -> str:
@@ -108,8 +111,17 @@ class Masker:
     def _build_and_find(self, data: bytes) -> _Matches:
         """For the first text after secrets were added: a run adds a hundred times, and searches in between rarely."""
         with self._lock:
-            self._find = _finder(sorted(self._patterns))
+            patterns = sorted(self._patterns)
+            self._screens = [_finder(patterns[at : at + TOGETHER]) for at in range(0, len(patterns), TOGETHER)]
+            self._find = _finder(patterns)
             return self._find(data)
+
+    def find_lines(self, block: bytes) -> set[int]:
+        """The numbers of the lines in which something is to be masked."""
+        if self._find == self._build_and_find:
+            self._find(b"")
+        found = [match for screen in self._screens for match in screen(block)]
+        return {number for _, start, end in found for number in _lines(block, start, end)}
 
     def line(self, text: str) -> str:
         """A text without its secrets; the very same object when it has none."""
@@ -134,6 +146,11 @@ class Masker:
 
 _Matches = Sequence[tuple[int, int, int]]  # pattern, start, end
 _Find = Callable[[bytes], _Matches]
+
+
+def _lines(block: bytes, start: int, end: int) -> range:
+    first = block.count(b"\n", 0, start)
+    return range(first, first + block.count(b"\n", start, end - 1) + 1)
 
 
 def _nothing(data: bytes) -> _Matches:

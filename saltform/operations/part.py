@@ -215,6 +215,7 @@ class Part:
             component=self.component.id,
             timeouts=self.component.timeouts,
             mask=self._loan.masker.line,
+            find_lines=self._loan.masker.find_lines,
             pass_fds=descriptors,
         )
 

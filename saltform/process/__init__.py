@@ -1,7 +1,7 @@
 """The only room that starts processes: their environment, output, signals, time-outs, and a twin for tests."""
 
 from saltform.process.environment import BACKEND_PROFILE, BACKEND_VARIABLE, MANAGED, clean_environment
-from saltform.process.interface import HURRY, Cancel, OnLine, Processes, Result
+from saltform.process.interface import HURRY, Cancel, OnBlock, OnLine, Processes, Result
 from saltform.process.real import RealProcesses
 from saltform.process.scripted import Answer, Call, ScriptedProcesses
 
@@ -13,6 +13,7 @@ __all__ = [
     "Answer",
     "Call",
     "Cancel",
+    "OnBlock",
     "OnLine",
     "Processes",
     "RealProcesses",

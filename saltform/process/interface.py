@@ -10,6 +10,7 @@ from typing import Protocol
 
 HURRY = 10.0  # seconds that a process has to stop when the cancel says "now"
 OnLine = Callable[[str, str], None]  # the stream ("stdout" or "stderr") and the line
+OnBlock = Callable[[bytes], None]  # many whole lines at once, before each of them is handed on
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Processes(Protocol):
         env: Mapping[str, str],
         timeout: float,
         on_line: OnLine,
+        on_block: OnBlock | None = None,
         cancel: threading.Event | None = None,
         grace: float = 30.0,
         pass_fds: Sequence[int] = (),

@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 
-from saltform.process.interface import OnLine
+from saltform.process.interface import OnBlock, OnLine
 
 CHUNK = 1 << 16
 
@@ -14,9 +14,10 @@ CHUNK = 1 << 16
 class Output:
     """What a process writes to one of its streams, read while it is being written."""
 
-    def __init__(self, stream: str, on_line: OnLine) -> None:
+    def __init__(self, stream: str, on_line: OnLine, on_block: OnBlock | None = None) -> None:
         self._stream = stream
         self._on_line = on_line
+        self._on_block = on_block
         self._read_to = 0
         self._started: list[bytes] = []  # the pieces of a line whose end hasn't come yet
         self.error: Exception | None = None  # the first one that the reader raised
@@ -35,9 +36,9 @@ class Output:
     def forward(self, to_the_end: bool = False) -> None:
         """Hand on the lines that are complete; at the end of the process the last one too."""
         for piece in self._new_pieces():
-            *lines, rest = piece.split(b"\n")
-            for line in lines:
-                self._emit(line)
+            whole, end, rest = piece.rpartition(b"\n")
+            if end:
+                self._emit(whole)
             if rest:
                 self._started.append(rest)
         if to_the_end and self._started:
@@ -49,9 +50,12 @@ class Output:
             yield piece
 
     def _emit(self, last_piece: bytes) -> None:
-        line = b"".join([*self._started, last_piece])
+        block = b"".join([*self._started, last_piece])
         self._started.clear()
-        try:
-            self._on_line(self._stream, line.decode("utf-8", errors="replace").rstrip("\r"))
-        except Exception as error:
-            self.error = self.error or error
+        if self._on_block is not None:
+            self._on_block(block)
+        for line in block.split(b"\n"):
+            try:
+                self._on_line(self._stream, line.decode("utf-8", errors="replace").rstrip("\r"))
+            except Exception as error:
+                self.error = self.error or error

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from saltform.errors import BinaryError, WorkspaceError
 from saltform.process.guard import GUARD
-from saltform.process.interface import HURRY, Cancel, OnLine, Result
+from saltform.process.interface import HURRY, Cancel, OnBlock, OnLine, Result
 from saltform.process.output import Output
 
 LOOK_EVERY = 0.05  # seconds between two looks at the output and the cancel event; an end is noticed at once
@@ -42,13 +42,14 @@ class RealProcesses:
         env: Mapping[str, str],
         timeout: float,
         on_line: OnLine,
+        on_block: OnBlock | None = None,
         cancel: threading.Event | None = None,
         grace: float = 30.0,
         pass_fds: Sequence[int] = (),
         name: str = "",
     ) -> Result:
         began = time.monotonic()
-        with Output("stdout", on_line) as out, Output("stderr", on_line) as err:
+        with Output("stdout", on_line, on_block) as out, Output("stderr", on_line, on_block) as err:
             GUARD.ready()
             process = _start(argv, cwd, env, (out.fd, err.fd), pass_fds)
             GUARD.watch(process.pid, grace)

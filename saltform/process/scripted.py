@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from saltform.process.interface import OnLine, Result
+from saltform.process.interface import OnBlock, OnLine, Result
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class ScriptedProcesses:
         env: Mapping[str, str],
         timeout: float,
         on_line: OnLine,
+        on_block: OnBlock | None = None,
         cancel: threading.Event | None = None,
         grace: float = 30.0,
         pass_fds: Sequence[int] = (),
@@ -63,6 +64,8 @@ class ScriptedProcesses:
             (call.cwd / path).parent.mkdir(parents=True, exist_ok=True)
             (call.cwd / path).write_text(text)
         for stream, lines in (("stdout", answer.lines), ("stderr", answer.errors)):
+            if on_block is not None and lines:
+                on_block("\n".join(lines).encode())
             for line in lines:
                 on_line(stream, line)
         interrupted = answer.interrupted

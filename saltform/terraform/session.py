@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from saltform.config.types import Timeouts
 from saltform.errors import Cancelled, SaltformError, Timeout
 from saltform.files import cannot_write
-from saltform.process import HURRY, Cancel, OnLine, Processes, Result
+from saltform.process import HURRY, Cancel, OnBlock, OnLine, Processes, Result
 from saltform.terraform.binary import Binary
 from saltform.terraform.diagnostics import Diagnostic, failure, from_text
 
@@ -44,6 +44,8 @@ class Session:
     timeouts: Timeouts = Timeouts()
     # Applied to every text that leaves: log, diagnostics, errors. Without a secret the same object comes back.
     mask: Callable[[str], str] = unmasked
+    # Which of many lines, by number, have something to mask: one search for all of them instead of one for each.
+    find_lines: Callable[[bytes], Set[int]] | None = None
     pass_fds: tuple[int, ...] = ()
 
 
@@ -88,7 +90,7 @@ def run_json(session: Session, argv: Sequence[str], *, accept: Sequence[int] = (
     return document
 
 
-def start(session: Session, argv: Sequence[str], on_line: OnLine) -> Result:
+def start(session: Session, argv: Sequence[str], on_line: OnLine, on_block: OnBlock | None = None) -> Result:
     """Run a command to its end, whatever that is."""
     command = argv[0]
     if session.cancel.is_set():
@@ -104,6 +106,7 @@ def start(session: Session, argv: Sequence[str], on_line: OnLine) -> Result:
             env=session.env,
             timeout=timeout,
             on_line=on_line,
+            on_block=on_block,
             cancel=session.cancel,
             grace=grace,
             pass_fds=session.pass_fds,

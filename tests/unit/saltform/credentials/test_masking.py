@@ -95,6 +95,30 @@ def test_secrets_can_be_added_while_it_is_used():
     assert "secret" not in repr(masker).replace("secrets", "")
 
 
+@given(
+    st.lists(st.sampled_from([SECRET, json.dumps(SECRET), "K9dRrS2mNvTqLpXw==", "MIIEowIB", "fine", ""]), max_size=40)
+)
+def test_a_search_of_many_lines_finds_those_that_have_something_to_mask(lines):
+    masker = Masker([SECRET, PEM])
+    found = masker.find_lines("\n".join(f"a {line} z" for line in lines).encode())
+    assert found == {number for number, line in enumerate(lines) if masker.line(f"a {line} z") != f"a {line} z"}
+
+
+def test_a_key_of_several_lines_is_found_in_each_line_of_a_block_and_so_is_what_was_added_later():
+    masker = Masker([PEM])
+    block = f"first\n{PEM}last second-secret".encode()
+    assert masker.find_lines(block) >= {2, 3}
+    assert 5 not in masker.find_lines(block)
+    masker.add(["second-secret"])
+    assert 5 in masker.find_lines(block)
+    assert Masker().find_lines(block) == set()
+
+
+def test_more_secrets_than_are_searched_for_at_once_are_all_found():
+    secrets = [f"secret-number-{number}-of-many" for number in range(200)]
+    assert Masker(secrets).find_lines("\n".join(["nothing", *secrets]).encode()) == set(range(1, 201))
+
+
 def test_a_tree_is_masked_in_keys_values_and_lists():
     tree = {"detail": ["hunter2hunter2", 3, None], "hunter2hunter2": {"a": ("x hunter2hunter2",)}}
     assert Masker(["hunter2hunter2"]).tree(tree) == {"detail": [MASK, 3, None], MASK: {"a": [f"x {MASK}"]}}

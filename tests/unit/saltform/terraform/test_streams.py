@@ -39,7 +39,7 @@ def summary(add=0, change=0, remove=0):
 class Bench:
     """A session whose processes answer from a script, and its log."""
 
-    def __init__(self, folder, answer, mask=str):
+    def __init__(self, folder, answer, mask=str, find_lines=None):
         self.log = []
         self.cancel = threading.Event()
         self.processes = ScriptedProcesses(lambda call: answer)
@@ -53,6 +53,7 @@ class Bench:
             "staging/net",
             Timeouts(1, 2, 3),
             mask,
+            find_lines=find_lines,
         )
 
 
@@ -142,6 +143,21 @@ def test_secrets_are_masked_everywhere_even_as_json_spells_them(tmp_path):
         planning.run(bench.session, tmp_path / "plan")
     assert f"token {MASK} refused" in str(caught.value)
     assert secret not in str(caught.value.as_dict()) + str(caught.value.diagnostics) + "".join(bench.log)
+
+
+def test_only_the_lines_in_which_something_was_found_are_searched_one_by_one(tmp_path):
+    masker = Masker(["hunter2hunter2"])
+    searched = []
+
+    def mask(text):
+        searched.append(text)
+        return masker.line(text)
+
+    lines = [line("log", "one"), line("log", "two hunter2hunter2"), line("log", "hunter2\x1b[0mhunter2"), summary()]
+    bench = Bench(tmp_path, Answer(lines), mask, masker.find_lines)
+    apply.run(bench.session, tmp_path / "plan")
+    assert bench.log[:3] == ["one", f"two {MASK}", MASK]
+    assert lines[1] in searched and lines[0] not in searched
 
 
 def test_events_are_handed_on(tmp_path):
