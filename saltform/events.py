@@ -93,6 +93,11 @@ def drift_tag(environment: str, component: str) -> str:
     return f"saltform/drift/{environment}/{component}"
 
 
+def throttled_tag(provider: str) -> str:
+    """`saltform/provider/<provider>/throttled`: it is asked less from now on."""
+    return f"saltform/provider/{provider}/throttled"
+
+
 def outputs_tag(environment: str, component: str) -> str:
     """`saltform/outputs/<environment>/<component>`: which of its outputs have changed."""
     return f"saltform/outputs/{environment}/{component}"

@@ -32,6 +32,9 @@ class Layout:
     def index(self) -> Path:
         return self.state_dir / "index"
 
+    def limits(self, provider: str) -> Path:
+        return self.state_dir / "limits" / provider
+
     def states(self, environment: str, component: str) -> Path:
         return self.state_dir / "states" / environment / component
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from saltform.config.names import IDENTIFIER, nearest
@@ -142,12 +142,9 @@ def _read_timeouts(reader: Reader, default: Timeouts) -> Timeouts:
     if reader.tree.get("timeouts") is None:
         return default
     section = reader.section("timeouts")
-    section.only(("init", "plan", "apply"))
-    return Timeouts(
-        init=section.seconds("init", default.init),
-        plan=section.seconds("plan", default.plan),
-        apply=section.seconds("apply", default.apply),
-    )
+    tiers = [item.name for item in fields(Timeouts)]
+    section.only(tiers)
+    return Timeouts(**{tier: section.seconds(tier, getattr(default, tier)) for tier in tiers})
 
 
 def _read_retry(reader: Reader, default: Retry) -> Retry:

@@ -8,11 +8,11 @@ from typing import Any
 from saltform.config.kinds import KINDS, validate_provider
 from saltform.config.reader import Reader
 from saltform.config.sources import validate
-from saltform.config.types import CredentialSource, Provider
+from saltform.config.types import CredentialSource, Limits, Provider
 
 
 def read_provider(name: str, reader: Reader) -> Provider:
-    reader.only(("kind", "source", "version", "endpoint", "region", "ca", "settings", "credentials"))
+    reader.only(("kind", "source", "version", "endpoint", "region", "ca", "settings", "credentials", "limits"))
     kind = reader.choice("kind", "", KINDS) if reader.tree.get("kind") is not None else ""
     if not kind:
         kind = name if name in KINDS else "generic"
@@ -26,10 +26,21 @@ def read_provider(name: str, reader: Reader) -> Provider:
         ca=reader.text("ca"),
         settings=reader.values("settings"),
         credentials=read_sources(reader, "credentials"),
+        limits=_read_limits(reader.section("limits")),
     )
     for problem in validate_provider(provider, reader.path):
         reader.add(problem)
     return provider
+
+
+def _read_limits(reader: Reader) -> Limits:
+    reader.only(("processes", "starts_per_minute", "parallelism", "retries_per_minute"))
+    return Limits(
+        processes=reader.number("processes", 0, 1, 256),
+        starts_per_minute=reader.number("starts_per_minute", 0, 1, 6000),
+        parallelism=reader.number("parallelism", 0, 1, 256),
+        retries_per_minute=reader.number("retries_per_minute", Limits().retries_per_minute, 0, 6000),
+    )
 
 
 def read_sources(reader: Reader, key: str) -> tuple[CredentialSource, ...]:

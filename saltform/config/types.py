@@ -33,6 +33,16 @@ class CredentialSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a provider all runs of a master use together; 0: no limit."""
+
+    processes: int = 0
+    starts_per_minute: int = 0
+    parallelism: int = 0  # of each process: terraform's own word; 0: its own number
+    retries_per_minute: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class Provider:
     """A target and how to reach it."""
 
@@ -45,6 +55,7 @@ class Provider:
     ca: str = ""
     settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     credentials: tuple[CredentialSource, ...] = ()
+    limits: Limits = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,8 @@ class Timeouts:
     init: float = 300.0
     plan: float = 900.0
     apply: float = 3600.0
+    quick: float = 120.0  # what asks no provider: show, validate, version, state …
+    extended: float = 7200.0  # an apply that deletes or replaces something; never less than `apply`
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,7 +47,9 @@ def plan_and_apply(
         part.keep_state_version()
         audit_before_apply(part, plan_file)
         part.tell("applying")
-        applied = apply.run(part.renewed(session), plan_file, on_event=Doing(part.tell, address_in_module))
+        deletes = any(change["action"] in ("delete", "replace") for change in stream.changes)
+        at_work = dataclasses.replace(part.renewed(session), deletes=deletes)
+        applied = apply.run(at_work, plan_file, on_event=Doing(part.tell, address_in_module))
     finally:
         plan_file.unlink(missing_ok=True)
     part.step.details["counts"] = applied.counts

@@ -34,6 +34,7 @@ class Opened:
         """`modules` are references with the content that they stood for when a run began that goes on now."""
         self.services = services
         self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
+        self.noted: list[str] = []  # what came up on the way and belongs into the run's notes
         self.releases: dict[str, Released] = {}  # the components that are as a release says
         self.modules = self.modules_of(services)
         self.modules.pin(modules or {})
@@ -97,6 +98,11 @@ class Opened:
         """A text without any secret that was lent in this run."""
         lender: Lender | None = self.__dict__.get("lender")
         return lender.masker.line(text) if lender is not None else text
+
+    def note(self, text: str) -> None:
+        """Into the notes of the run, once, however many components it came up in."""
+        if text not in self.noted:
+            self.noted.append(text)
 
     def close(self) -> None:
         """Give every lease back."""

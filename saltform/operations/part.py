@@ -23,7 +23,9 @@ from saltform.config import Component
 from saltform.config.kinds import KINDS
 from saltform.credentials.lender import takes_ephemeral
 from saltform.errors import BinaryError, WorkspaceError
+from saltform.events import throttled_tag
 from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.hiding import texts
 from saltform.operations.opened import Opened
 from saltform.process import clean_environment
@@ -189,6 +191,12 @@ class Part:
         if self.services.progress is not None:
             self.services.progress.step(self.component.name, Status.RUNNING, note)
 
+    @property
+    def gate(self) -> Gate | None:
+        """The provider's, which all runs of this master share."""
+        provider = self.component.provider
+        return Gate(self._layout.limits(provider.name), provider.name, provider.limits) if provider else None
+
     def workspace_path(self, preview: bool = False) -> Path:
         """The component's folder; a preview's own one, since what is rendered there must never be applied."""
         # A component's name has no dot, so the two never meet.
@@ -202,6 +210,16 @@ class Part:
         known = KINDS[provider.kind].environment(provider) if provider else {}
         lent = {**self._loan.environment, **roots.sensitive_environment(self.inputs)}
         return clean_environment(workspace / ".home", self.opened.cli_config.path, lent, known)
+
+    def _slowed(self, pace: Pace) -> None:
+        """Everybody who watches learns that the provider is asked less from now on."""
+        assert self.component.provider is not None  # noqa: S101 (whose gate else?)
+        name = self.component.provider.name
+        note = f"{name} throttles: {pace} from now on, growing back over {RECOVERY / 60:.0f} minutes"
+        self.tell(note)
+        self.opened.note(note)
+        said = {"provider": name, "run": self.services.run_id, "component": self.component.id, **vars(pace)}
+        self.services.events.fire(throttled_tag(name), said)
 
     def _session(self, log: TextIO, descriptors: tuple[int, ...]) -> Session:
         path = make_folder(self.workspace_path(preview=not descriptors))
@@ -217,6 +235,9 @@ class Part:
             mask=self._loan.masker.line,
             find_lines=self._loan.masker.find_lines,
             pass_fds=descriptors,
+            gate=self.gate,
+            tell=self.tell,
+            slowed=self._slowed,
         )
 
     @contextlib.contextmanager

@@ -12,7 +12,7 @@ from saltform.config.types import Retry
 from saltform.errors import SaltformError, StalePlan
 from saltform.operations.part import Part
 from saltform.status import Status
-from saltform.terraform.passing import passing
+from saltform.terraform.passing import STATE_LOCK_HELD, passing
 from saltform.terraform.session import Session
 
 
@@ -30,7 +30,7 @@ def retrying(part: Part, session: Session, work: Callable[[], Status]) -> Status
         except SaltformError as error:
             kind = passing(error)
             tries = attempt - stale
-            if not kind or tries >= retry.attempts:
+            if not kind or tries >= retry.attempts or not _in_budget(part, kind, error):
                 raise
             seconds = wait(retry, tries)
             part.step.details.setdefault("retries", []).append(
@@ -41,6 +41,16 @@ def retrying(part: Part, session: Session, work: Callable[[], Status]) -> Status
             if session.cancel.wait(seconds):
                 raise
     raise AssertionError("the last try returns or raises")
+
+
+def _in_budget(part: Part, kind: str, error: SaltformError) -> bool:
+    """A provider that is broken is not asked again by everybody: all runs share a number of retries a minute."""
+    if part.gate is None or kind == STATE_LOCK_HELD or part.gate.may_retry():
+        return True
+    used_up = f"the retries of {part.gate.provider} for this minute are used up (limits:retries_per_minute)"
+    error.detail += f"\nNot tried again: {used_up}."
+    part.opened.note(used_up)
+    return False
 
 
 def wait(retry: Retry, tries: int) -> float:

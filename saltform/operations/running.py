@@ -204,6 +204,7 @@ class Run:
         asked = services.layout.run(record.id) / CANCEL
         if asked.exists():
             self.notes += asked.read_text().splitlines()[1:]
+        self.notes += self.opened.noted
         record.notes = self.notes
         if services.progress is not None:
             services.progress.finish()

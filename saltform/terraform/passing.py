@@ -7,9 +7,10 @@ import re
 from saltform.errors import SaltformError, TerraformError
 
 # What it is called when we say that we wait, and how providers, SDKs and Terraform word it.
+THROTTLED, STATE_LOCK_HELD = "throttled", "state lock held"
 CLASSES = (
     (
-        "throttled",
+        THROTTLED,
         r"\bThrottl(ed|ing)|Rate exceeded|RequestLimitExceeded|TooManyRequests|Too Many Requests|\bSlowDown\b"
         r"|status ?code:? 429",
     ),
@@ -20,7 +21,7 @@ CLASSES = (
         r"|\bServiceUnavailable\b|\bInternalError\b|\bInternalFailure\b",
     ),
     ("connection lost", r"connection reset by peer|TLS handshake timeout|unexpected EOF|broken pipe"),
-    ("state lock held", r"Error acquiring the state lock"),
+    (STATE_LOCK_HELD, r"Error acquiring the state lock"),
     (
         "provider did not start",
         r"timeout while waiting for plugin to start"
@@ -42,6 +43,14 @@ def passing(error: SaltformError) -> str:
     texts = [f"{item.get('summary', '')}\n{item.get('detail', '')}" for item in bad]
     found = [_class(text) for text in texts or [error.detail]]
     return found[0] if all(found) else ""
+
+
+def throttled(error: SaltformError) -> bool:
+    """Whether the provider said that it is asked too much, whatever else went wrong."""
+    if not isinstance(error, TerraformError):
+        return False
+    said = [f"{item.get('summary', '')}\n{item.get('detail', '')}" for item in error.diagnostics] or [error.detail]
+    return any(_class(text) == THROTTLED for text in said)
 
 
 def _class(text: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,16 @@ from typing import Any
 from saltform.config.types import Timeouts
 from saltform.errors import Cancelled, SaltformError, Timeout
 from saltform.files import cannot_write
+from saltform.limits import PARALLELISM, Gate, Pace
 from saltform.process import HURRY, Cancel, OnBlock, OnLine, Processes, Result
 from saltform.terraform.binary import Binary
 from saltform.terraform.diagnostics import Diagnostic, failure, from_text
+from saltform.terraform.passing import throttled
 
 TAIL = 40  # lines of output that an error shows when terraform left no diagnostic
 GRACE = 60.0  # seconds to stop for a command that writes nothing but its lock
 WRITES_STATE = ("apply", "import", "state", "taint", "untaint")  # these get as long as an apply may take
+ASKS_PROVIDER = ("plan", "apply", "import")  # these have a place at the provider; the others never ask it
 
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # not every command knows -no-color, and provisioners do as they like
@@ -47,6 +51,10 @@ class Session:
     # Which of many lines, by number, have something to mask: one search for all of them instead of one for each.
     find_lines: Callable[[bytes], Set[int]] | None = None
     pass_fds: tuple[int, ...] = ()
+    deletes: bool = False  # the plan that is applied deletes something: what holds data can take long to go
+    gate: Gate | None = None  # of its provider
+    tell: Callable[[str], None] = lambda _text: None  # what is being done, for whoever watches
+    slowed: Callable[[Pace], None] = lambda _pace: None  # the provider is asked less from now on
 
 
 @dataclass(frozen=True)
@@ -98,28 +106,47 @@ def start(session: Session, argv: Sequence[str], on_line: OnLine, on_block: OnBl
             f"terraform {command} for {session.component} was not started",
             "the run had been cancelled before",
         )
-    timeout, grace = limits(session.timeouts, command)
-    try:
-        return session.processes.run(
-            [*session.binary.path, *argv],
-            cwd=session.workspace,
-            env=session.env,
-            timeout=timeout,
-            on_line=on_line,
-            on_block=on_block,
-            cancel=session.cancel,
-            grace=grace,
-            pass_fds=session.pass_fds,
-            name=f"{session.component} {command}",
-        )
-    except OSError as error:  # of the log: terraform itself ran to its end
-        raise cannot_write(session.workspace, error) from error
+    timeout, grace = limits(session, command)
+    with _at_provider(session, command) as (pace, place):
+        try:
+            return session.processes.run(
+                [*session.binary.path, command, *pace, *argv[1:]],
+                cwd=session.workspace,
+                env=session.env,
+                timeout=timeout,
+                on_line=on_line,
+                on_block=on_block,
+                cancel=session.cancel,
+                grace=grace,
+                pass_fds=(*session.pass_fds, *place),
+                name=f"{session.component} {command}",
+            )
+        except OSError as error:  # of the log: terraform itself ran to its end
+            raise cannot_write(session.workspace, error) from error
 
 
-def limits(timeouts: Timeouts, command: str) -> tuple[float, float]:
+@contextlib.contextmanager
+def _at_provider(session: Session, command: str) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """A place at the provider for a command that asks it, and the option that says how much it may ask at once."""
+    if session.gate is None or command not in ASKS_PROVIDER:
+        yield [], ()
+        return
+    with session.gate.place(session.cancel, session.tell) as place:
+        parallelism = session.gate.pace().parallelism
+        yield [f"-parallelism={parallelism}"] if parallelism != PARALLELISM else [], place
+
+
+def tier(session: Session, command: str) -> str:
+    """Which of the time-outs in pillar is meant for a command."""
+    if command == "apply" and session.deletes and session.timeouts.extended > session.timeouts.apply:
+        return "extended"
+    return {"init": "init", "plan": "plan", "apply": "apply", "import": "apply"}.get(command, "quick")
+
+
+def limits(session: Session, command: str) -> tuple[float, float]:
     """Seconds before a command is interrupted, and seconds it then has to finish what it has begun."""
-    timeout = {"init": timeouts.init, "apply": timeouts.apply, "import": timeouts.apply}.get(command, timeouts.plan)
-    return timeout, timeouts.apply if command in WRITES_STATE else GRACE
+    timeout: float = getattr(session.timeouts, tier(session, command))
+    return timeout, max(timeout, session.timeouts.apply) if command in WRITES_STATE else GRACE
 
 
 def failed(
@@ -132,11 +159,14 @@ def failed(
     if result.interrupted:
         return _interrupted(session, command, result)
     tail = "\n".join(deque(said, TAIL))
-    return failure(command, session.component, result.exit_code, diagnostics, tail, session.workspace)
+    error = failure(command, session.component, result.exit_code, diagnostics, tail, session.workspace)
+    if session.gate is not None and throttled(error) and (pace := session.gate.slow_down()):
+        session.slowed(pace)
+    return error
 
 
 def _interrupted(session: Session, command: str, result: Result) -> SaltformError:
-    timeout, grace = limits(session.timeouts, command)
+    timeout, grace = limits(session, command)
     if isinstance(session.cancel, Cancel) and session.cancel.now:
         grace = min(grace, HURRY)
     if result.killed:
@@ -153,6 +183,7 @@ def _interrupted(session: Session, command: str, result: Result) -> SaltformErro
     return Timeout(
         f"terraform {command} for {session.component} took longer than {timeout:g} s",
         ending,
-        f"see in its log what it waited for; or give it more time (`timeouts:` in pillar: {timeout:g} s)",
+        "see in its log what it waited for; "
+        f"or give it more time: `timeouts: {{{tier(session, command)}: …}}` in pillar",
         **data,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import yaml
 
 from saltform.config import load, load_settings
 from saltform.config.component import COMPONENT_KEYS
+from saltform.config.types import Limits, Timeouts
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -35,6 +37,17 @@ def test_every_example_of_the_masters_configuration_is_valid(name):
         assert load_settings(tree).modules
 
 
+def documented_keys(heading):
+    """What stands in the first column of the tables below a heading of the pillar's page."""
+    section = (REPOSITORY / "docs" / "pillar.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+`) \|", section, re.MULTILINE)
+    return set(re.findall(r"`(\w+)`", " ".join(rows)))
+
+
 def test_every_key_of_a_component_is_documented_and_no_other():
-    rows = re.findall(r"^\| (`[^|]+`) \|", (REPOSITORY / "docs" / "pillar.md").read_text(), re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == COMPONENT_KEYS
+    assert documented_keys("Keys of a component") == COMPONENT_KEYS
+
+
+@pytest.mark.parametrize(("heading", "keys"), [("Time-outs", Timeouts), ("Limits of a provider", Limits)])
+def test_every_time_out_and_limit_is_documented(heading, keys):
+    assert documented_keys(heading) == {item.name for item in dataclasses.fields(keys)}

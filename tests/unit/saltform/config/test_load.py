@@ -8,6 +8,7 @@ from collections import OrderedDict
 import pytest
 
 from saltform.config import load
+from saltform.config.types import Limits
 from saltform.errors import ConfigError, UnknownName
 
 
@@ -34,6 +35,23 @@ def test_a_component_gets_the_defaults_that_it_does_not_override():
     a, b = staging.components["a"], staging.components["b"]
     assert (a.binary, a.timeouts.plan, a.timeouts.apply, a.targets) == ("terraform", 3600, 90, "*")
     assert (b.binary, b.timeouts.plan, b.timeouts.apply) == ("tofu", 120, 90)
+
+
+def test_limits_and_tiers_of_time_outs_are_read_and_checked():
+    limits = {"processes": 2, "starts_per_minute": 60, "parallelism": 5}
+    tree = pillar(
+        {"a": {"module": "m", "provider": "hive", "timeouts": {"extended": "3h", "quick": "10s"}}},
+        providers={"hive": {"kind": "hive", "limits": limits}},
+    )
+    found = load(tree).environment("staging").components["a"]
+    assert found.provider.limits == Limits(2, 60, 5)
+    assert (found.timeouts.quick, found.timeouts.extended, found.timeouts.plan) == (10, 10800, 900)
+    tree["infrastructure"]["providers"]["hive"]["limits"] = {"processes": 0, "start_per_minute": 5}
+    tree["infrastructure"]["defaults"] = {"timeouts": {"aply": "1h"}}
+    problems = problems_of(tree)
+    assert problems["providers:hive:limits:processes"].expected == "a whole number from 1 to 256"
+    assert problems["providers:hive:limits:start_per_minute"].nearest == "starts_per_minute"
+    assert problems["defaults:timeouts:aply"].nearest == "apply"
 
 
 def test_all_problems_are_reported_at_once_with_path_found_expected_and_nearest_name():

@@ -15,7 +15,7 @@ from saltform.errors import Cancelled, StalePlan, TerraformError, Timeout, Works
 from saltform.process import Answer, Result, ScriptedProcesses
 from saltform.terraform import apply, planning
 from saltform.terraform.binary import Binary
-from saltform.terraform.session import Session
+from saltform.terraform.session import Session, run_text
 
 
 def line(kind, message="…", **more):
@@ -206,6 +206,33 @@ def test_a_time_out_says_how_long_and_what_to_do(tmp_path):
     with pytest.raises(Timeout, match="took longer than 3 s") as caught:
         applied(tmp_path, [], exit_code=1, interrupted="timeout")
     assert "timeouts:" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("command", "deletes", "seconds", "named"),
+    [
+        ("version", False, 4, "quick"),
+        ("state", False, 4, "quick"),
+        ("init", False, 1, "init"),
+        ("plan", True, 2, "plan"),
+        ("apply", False, 3, "apply"),
+        ("import", False, 3, "apply"),
+        ("apply", True, 5, "extended"),
+    ],
+)
+def test_every_command_has_its_tier(tmp_path, command, deletes, seconds, named):
+    bench = Bench(tmp_path, Answer(interrupted="timeout", exit_code=1))
+    session = dataclasses.replace(bench.session, timeouts=Timeouts(1, 2, 3, 4, 5), deletes=deletes)
+    with pytest.raises(Timeout) as caught:
+        run_text(session, [command])
+    assert bench.processes.calls[0].timeout == seconds
+    assert f"`timeouts: {{{named}: …}}`" in caught.value.fix
+
+
+def test_an_apply_never_has_less_time_because_it_deletes(tmp_path):
+    bench = Bench(tmp_path, Answer())
+    run_text(dataclasses.replace(bench.session, timeouts=Timeouts(1, 2, 9, 4, 5), deletes=True), ["apply"])
+    assert bench.processes.calls[0].timeout == 9
 
 
 def test_a_command_that_had_to_be_killed_says_what_may_be_lost(tmp_path):
