@@ -38,6 +38,10 @@ class Layout:
     def states(self, environment: str, component: str) -> Path:
         return self.state_dir / "states" / environment / component
 
+    def errored_state(self, environment: str, component: str) -> Path:
+        """A state that terraform could not store: nothing else knows what exists."""
+        return self.state_dir / "errored" / environment / f"{component}.tfstate"
+
     def state_copy(self, environment: str, component: str) -> Path:
         """What the ext_pillar reads of a state that is on a server: its outputs, as they were last."""
         return self.state_dir / "copies" / environment / component / "terraform.tfstate"

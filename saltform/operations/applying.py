@@ -7,8 +7,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from saltform.errors import DataAtRisk
+from saltform.errors import DataAtRisk, SaltformError
 from saltform.operations import auditing
+from saltform.operations.errored import mend, say_what_was_left
 from saltform.operations.part import Part
 from saltform.report.doing import Doing
 from saltform.runlog import StepRecord
@@ -30,6 +31,7 @@ def plan_and_apply(
     from saltform.operations.judging import judge_before_apply  # a run without changes doesn't pay for it
 
     plan_file = session.workspace / ".plan"
+    mend(part, session)
     try:
         part.tell("planning")
         # A value that is gone with its upstream can't be evaluated, and a destroy without a refresh doesn't have to.
@@ -49,7 +51,12 @@ def plan_and_apply(
         part.tell("applying")
         deletes = any(change["action"] in ("delete", "replace") for change in stream.changes)
         at_work = dataclasses.replace(part.renewed(session), deletes=deletes)
-        applied = apply.run(at_work, plan_file, on_event=Doing(part.tell, address_in_module))
+        before = part.head
+        try:
+            applied = apply.run(at_work, plan_file, on_event=Doing(part.tell, address_in_module))
+        except SaltformError as error:
+            say_what_was_left(part, session, before, error)
+            raise
     finally:
         plan_file.unlink(missing_ok=True)
     part.step.details["counts"] = applied.counts

@@ -9,6 +9,7 @@ from typing import Any
 from saltform.config import select
 from saltform.errors import EXIT_CHANGES, EXIT_DONE
 from saltform.graph import Graph
+from saltform.operations import errored
 from saltform.operations.applying import plan_and_apply
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.opened import Opened
@@ -129,7 +130,8 @@ def _preview(opened: Opened, order: Graph, notes: list[str]) -> dict[str, Any]:
 def destroy_step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
     """Destroy one component, as it was applied last."""
     component = opened.component(name)
-    if not opened.resources(name) and _nothing_there(opened, name, step):
+    empty = not opened.resources(name) and not errored.left(opened.services.layout, opened.name, name)
+    if empty and _nothing_there(opened, name, step):
         step.reason = "nothing there"
         return Status.UNCHANGED
     part = Part(opened, component, {**opened.inputs(component), **lost_secrets(opened, name)}, step)

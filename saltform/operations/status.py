@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.errors import StateError
+from saltform.operations import errored
 from saltform.operations.history import alive
 from saltform.operations.opened import Opened
 from saltform.operations.part import Part
@@ -26,7 +27,7 @@ def status(services: Services, environment: str) -> dict[str, Any]:
         summary=_count(components, len(orphans), environment),
         components=components | orphans,
         orphans=sorted(orphans),
-        notes=_dead_runs(services, environment),
+        notes=[*_dead_runs(services, environment), *_errored(services, environment, [*components, *orphans])],
     )
 
 
@@ -78,6 +79,16 @@ def _count(components: dict[str, Any], orphans: int, environment: str) -> str:
     words = [item["status"] for item in components.values()]
     counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
     return f"{environment}: {counted}" + (f", {orphans} orphans" if orphans else "")
+
+
+def _errored(services: Services, environment: str, names: list[str]) -> list[str]:
+    """States that could not be stored: what they say is known to nobody else."""
+    found = {name: errored.left(services.layout, environment, name) for name in names}
+    return [
+        f"{name}: a state that could not be stored is in {path}: deploy or resume pushes it back first"
+        for name, path in found.items()
+        if path is not None
+    ]
 
 
 def _dead_runs(services: Services, environment: str) -> list[str]:

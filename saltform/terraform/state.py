@@ -1,6 +1,8 @@
-"""terraform state: list, show, rm and mv, for the person who has to mend a state by hand."""
+"""terraform state: list, show, rm, mv and push, for the person who has to mend a state by hand."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from saltform.terraform.command import arguments, flag, unless_default
 from saltform.terraform.session import Session, run_text
@@ -22,6 +24,10 @@ def mv_argv(source: str, destination: str, *, dry_run: bool = False, lock: bool 
     return arguments("state mv", source, destination, dry_run=flag(dry_run), lock=unless_default(lock, True))
 
 
+def push_argv(path: Path, *, lock: bool = True) -> list[str]:
+    return arguments("state push", str(path), lock=unless_default(lock, True))
+
+
 def list_(session: Session, *addresses: str, resource_id: str | None = None) -> list[str]:
     """The addresses of all resources, or of those below the given ones, or of the one with that id."""
     finished = run_text(session, list_argv(*addresses, resource_id=resource_id))
@@ -41,3 +47,8 @@ def rm(session: Session, *addresses: str, dry_run: bool = False, lock: bool = Tr
 def mv(session: Session, source: str, destination: str, *, dry_run: bool = False, lock: bool = True) -> list[str]:
     """Give a resource another address without touching it."""
     return list(run_text(session, mv_argv(source, destination, dry_run=dry_run, lock=lock)).stdout)
+
+
+def push(session: Session, path: Path) -> list[str]:
+    """Store a state. Terraform refuses one of another lineage and one that is older than what is stored."""
+    return list(run_text(session, push_argv(path)).stdout)

@@ -13,6 +13,7 @@ from saltform.layout import Layout
 from saltform.tfstate.document import VERSION, Head, Output, State, read
 
 FILE = "terraform.tfstate"
+LOCK_NOTE = ".terraform.tfstate.lock.info"  # says who; the lock itself is the kernel's
 # Terraform writes its keys in this order; whatever differs is read as a whole.
 _BEGINNING = re.compile(
     rb'\s*\{\s*"version":\s*%d,\s*"terraform_version":\s*"[^"]*",\s*"serial":\s*(\d+),\s*"lineage":\s*"([^"]*)",'

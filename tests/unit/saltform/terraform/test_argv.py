@@ -115,6 +115,7 @@ PLAIN = [
     (state.show_argv("a.b"), ["state", "show", "-no-color", "a.b"]),
     (state.rm_argv("a.b"), ["state", "rm", "a.b"]),
     (state.mv_argv("a.b", "c.d"), ["state", "mv", "a.b", "c.d"]),
+    (state.push_argv(Path("x.tfstate")), ["state", "push", "x.tfstate"]),
     (import_.argv("a.b", "id-1"), ["import", "-input=false", "-no-color", "a.b", "id-1"]),
     (taint.argv("a.b"), ["taint", "a.b"]),
     (taint.argv("a.b", undo=True), ["untaint", "a.b"]),
@@ -130,6 +131,7 @@ OVERRIDDEN = [
     (state.list_argv("a.b", "m", resource_id="i-1"), ["state", "list", "-id=i-1", "a.b", "m"]),
     (state.rm_argv("a", "b", dry_run=True, lock=False), ["state", "rm", "-dry-run", "-lock=false", "a", "b"]),
     (state.mv_argv("a", "b", dry_run=True, lock=False), ["state", "mv", "-dry-run", "-lock=false", "a", "b"]),
+    (state.push_argv(Path("x.tfstate"), lock=False), ["state", "push", "-lock=false", "x.tfstate"]),
     (
         import_.argv('a.b["x y"]', "id", lock=False, parallelism=2),
         ["import", "-input=false", "-no-color", "-lock=false", "-parallelism=2", 'a.b["x y"]', "id"],
