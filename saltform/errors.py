@@ -100,6 +100,21 @@ class CycleError(SaltformError):
         )
 
 
+class NotPromoted(SaltformError):
+    """An environment that is made of promoted releases, and has none yet."""
+
+    def __init__(self, environment: str, source: str) -> None:
+        super().__init__(
+            f"nothing was promoted to {environment} yet",
+            f"its components are the releases that {source} proved (promoted_from: {source})",
+            f"salt-run infrastructure.promote {source} {environment}",
+        )
+
+
+class NotReady(SaltformError):
+    """An environment that must not be promoted from as it stands."""
+
+
 class ModuleError(SaltformError):
     """A module that can't be found, read or parsed."""
 

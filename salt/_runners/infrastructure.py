@@ -192,6 +192,57 @@ def destroy(
     return _call("destroy", kwargs, environment, options)
 
 
+def promote(
+    source=None,
+    environment=None,
+    components=None,
+    only=None,
+    parallelism=None,
+    on_error=None,
+    dry_run=None,
+    preserve_data=None,
+    **kwargs,
+):
+    """
+    Deploy to an environment exactly the releases that another one proved, with its own variables and credentials. It
+    is refused unless the other's last run ended well, nothing has drifted there, and its soak time and health hold.
+
+    source
+        The environment that has proved the releases.
+
+    environment
+        The environment that gets them: the one with ``promoted_from``.
+
+    components
+        Names or globs of components, as a list or separated by commas; all when left out. What they need is
+        promoted with them, and that is said.
+
+    only
+        Promote the named components without what they need.
+
+    parallelism
+        How many components at once; pillar's value when left out.
+
+    on_error
+        ``stop``, ``continue`` or ``rollback``, as for a deploy.
+
+    dry_run
+        Show what differs, what the gates say and what would be applied, and change nothing.
+
+    preserve_data
+        ``False`` allows a component marked ``stateful`` to delete or replace what it holds.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.promote staging production dry_run=True
+        salt-run infrastructure.promote staging production
+    """
+    options = _options({name: value for name, value in locals().items() if name != "source"})
+    return _call("promote", kwargs, source, environment, options)
+
+
 def drift(
     environment=None,
     components=None,
@@ -298,6 +349,43 @@ def status(environment=None, **kwargs):
         salt-run infrastructure.status staging
     """
     return _call("status", kwargs, environment)
+
+
+def releases(environment=None, **kwargs):
+    """
+    What every component is made of, as it was applied last and before: module content, providers, binary. Of an
+    environment with ``promoted_from`` also which releases were promoted to it, in the form in which pillar pins them.
+
+    environment
+        The environment.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.releases staging
+    """
+    return _call("releases", kwargs, environment)
+
+
+def diff(environment=None, other=None, **kwargs):
+    """
+    How two environments differ as releases: module content, provider locks, binary, variables and inputs. What the
+    other one has for its own (``promoted_from``) is shown as such and is no difference. Exit code 2 when they differ.
+
+    environment
+        The one environment.
+
+    other
+        The other one.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.diff staging production
+    """
+    return _call("diff", kwargs, environment, other)
 
 
 def outputs(environment=None, component=None, **kwargs):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from saltform.bridge.host import master_events, pillar_refresher, salt_fetcher, with_root
+from saltform.bridge.host import master_events, minion_asker, pillar_refresher, salt_fetcher, with_root
 from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
 from saltform.operations.options import bad
@@ -64,6 +64,7 @@ def _runner_services(dunders: Mapping[str, Any]) -> Services:
         progress=Progress() if _someone_watches(opts) else None,
         fetch_salt=salt_fetcher(opts),
         refresh_pillar=pillar_refresher(opts),
+        ask_minions=minion_asker(opts),
     )
 
 

@@ -1,7 +1,7 @@
 """`infrastructure:` of the pillar → environments of components, checked as a whole.
 
 1. Defaults and providers are read once.
-2. Each environment's components are read on their own.
+2. Each environment's components are read on their own. Those of one that is promoted are releases, see promotion.py.
 3. Names that point at other components (`inputs`, `needs`, `renamed_from`) are resolved, `'*'` is spelt out.
 4. A circle is shown as its path.
 All problems of all steps are raised together as one ConfigError; nothing is returned when there is one.
@@ -10,12 +10,21 @@ All problems of all steps are raised together as one ConfigError; nothing is ret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from saltform.config.component import Defaults, read_component, read_defaults, read_ignored_drift
 from saltform.config.names import NAME, NAME_RULE, nearest
 from saltform.config.policies import Policies, read_policies
+from saltform.config.promotion import (
+    Promoted,
+    list_components,
+    origin,
+    read_health,
+    read_pins,
+    read_promote,
+    read_promoted_from,
+)
 from saltform.config.providers import read_provider
 from saltform.config.reader import Reader
 from saltform.config.runlog import check_runlog
@@ -26,6 +35,16 @@ from saltform.graph import Graph
 from saltform.schedule import ON_ERROR
 
 ROOT = "infrastructure"
+ENVIRONMENT_KEYS = (
+    "components",
+    "on_error",
+    "parallelism",
+    "drift",
+    "policies",
+    "promoted_from",
+    "promote",
+    "health",
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,7 @@ class Infrastructure:
     environments: Mapping[str, Environment]
     providers: Mapping[str, Provider]
     vault: Mapping[str, Any]
+    pins: Mapping[str, Mapping[str, str]]  # environment → component → release
 
     def environment(self, name: str) -> Environment:
         if name not in self.environments:
@@ -50,11 +70,13 @@ def load(
     environment: str | None = None,
     inspect: Inspect = lambda _: (),
     has_orphans: Callable[[str], bool] = lambda _: False,
+    promoted: Promoted = lambda _name, _source, _pins: {},
 ) -> Infrastructure:
     """Read and check the pillar; with `environment` only that one, so that a run of one doesn't pay for all.
 
     `inspect` adds the problems that can't be seen in pillar alone, so that they are reported with all others.
     An environment without components is one that was forgotten to be written, unless it still has orphans.
+    `promoted` knows the releases that an environment with `promoted_from:` is made of.
     """
     problems: list[Problem] = []
     root = Reader(pillar.get(ROOT), ROOT, problems)
@@ -62,7 +84,7 @@ def load(
         found = "nothing" if ROOT not in pillar else "an empty mapping"
         expected = "a mapping with providers and environments (is the pillar targeted to this id?)"
         raise ConfigError(problems or [Problem(ROOT, found, expected)])
-    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog"))
+    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog", "releases"))
     providers = _read_providers(root.section("providers"))
     defaults = read_defaults(root.section("defaults"), ON_ERROR)
     problems.extend(validate_vault(pillar[ROOT].get("vault") or {}))
@@ -71,7 +93,11 @@ def load(
         raise UnknownName("environment", environment, section.tree, nearest(environment, section.tree))
     names = [environment] if environment is not None else [str(name) for name in section.tree]
     policies = read_policies(root, Policies())
-    environments = {name: _read_environment(section, name, defaults, providers, policies) for name in names}
+    pins = read_pins(root)
+    environments = {
+        name: _read_environment(section, name, defaults, providers, policies, promoted, pins.get(name, {}))
+        for name in names
+    }
     for each in environments.values():
         if not each.components and not has_orphans(each.name):
             where = f"{ROOT}:environments:{each.name}:components"
@@ -80,7 +106,7 @@ def load(
     problems.extend(check_runlog(root.tree, environments.values()))
     if problems:
         raise ConfigError(problems)
-    return Infrastructure(environments, providers, dict(root.section("vault").tree))
+    return Infrastructure(environments, providers, dict(root.section("vault").tree), pins)
 
 
 def _read_providers(section: Reader) -> dict[str, Provider]:
@@ -93,25 +119,43 @@ def _read_providers(section: Reader) -> dict[str, Provider]:
 
 
 def _read_environment(
-    section: Reader, name: str, defaults: Defaults, providers: Mapping[str, Provider], policies: Policies
+    section: Reader,
+    name: str,
+    defaults: Defaults,
+    providers: Mapping[str, Provider],
+    policies: Policies,
+    promoted: Promoted,
+    pins: Mapping[str, str],
 ) -> Environment:
     if not NAME.fullmatch(name):
         section.problem(name, name, NAME_RULE)
     reader = section.section(name)
-    reader.only(("components", "on_error", "parallelism", "drift", "policies"))
+    reader.only(ENVIRONMENT_KEYS)
     ignored = read_ignored_drift(reader)
-    listed = reader.section("components")
+    source = read_promoted_from(section, name)
+    promote = read_promote(reader, bool(source))
+    listed, releases = reader.section("components"), promoted(name, source, pins) if source else {}
+    own = listed.tree
+    if source:
+        listed = reader.nested("components", list_components(section, name, source, promote.exclude, releases))
     components = {}
     for key in listed.tree:
         if not NAME.fullmatch(str(key)):
             listed.problem(str(key), key, NAME_RULE)
-        components[str(key)] = read_component(listed.section(key), name, str(key), defaults, providers, ignored)
+        read_promote(listed.section(key), bool(source), ("exclude",))
+        component = read_component(listed.section(key), name, str(key), defaults, providers, ignored)
+        if key in releases:
+            component = replace(component, origin=origin(own.get(key), releases[key], promote.exclude))
+        components[str(key)] = component
     return Environment(
         name=name,
         components=_resolve(components, listed),
         on_error=reader.choice("on_error", defaults.on_error, ON_ERROR),
         parallelism=reader.number("parallelism", defaults.parallelism, 1, 256),
         policies=read_policies(reader, policies),
+        promoted_from=source,
+        promote=promote,
+        health=read_health(reader),
     )
 
 

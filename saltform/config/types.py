@@ -100,6 +100,34 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The promoted release that a component is made of, and which of its variables did not come with it."""
+
+    release: str
+    own: tuple[str, ...] = ()  # the environment's pillar sets them
+    exempt: tuple[str, ...] = ()  # excluded, here or for all: the environment's own, or the module's default
+    excluded: tuple[str, ...] = ()  # excluded here
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """What has to be so before something is promoted to an environment, and what never is."""
+
+    soak: float = 0.0  # seconds that a release must have been there before
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What minions must answer for their environment to be well: every one of them something true."""
+
+    function: str
+    arguments: tuple[str, ...]
+    targets: str | tuple[str, ...]
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """One Terraform root with its own state."""
 
@@ -122,6 +150,7 @@ class Component:
     targets: str | tuple[str, ...] = ""
     output_targets: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NOTHING)
     ignore_drift: tuple[str, ...] = ()  # the environment's rules, then its own
+    origin: Origin | None = None
     path: str = ""  # where in pillar it stands, for messages
 
     @property
@@ -141,3 +170,6 @@ class Environment:
     on_error: str = "stop"
     parallelism: int = 4
     policies: Policies = Policies()
+    promoted_from: str = ""
+    promote: Promote = Promote()
+    health: Health | None = None

@@ -11,12 +11,13 @@ def chosen(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
     wanted = opened.select(list(options.components))
     if options.replace and len(wanted) != 1:
         raise bad("replace", "an address belongs to one component: name it with components=NAME")
+    pins = opened.promoted.notes(opened.name)
     if options.only or not options.components:
-        return wanted, []
+        return wanted, pins
     everything = opened.graph.closure(wanted)
     added = [name for name in opened.graph.order() if name in everything and name not in wanted]
     notes = [f"also deploying what that needs: {', '.join(added)} (only=True leaves it out)"] if added else []
-    return [name for name in opened.environment.components if name in everything], notes
+    return [name for name in opened.environment.components if name in everything], [*pins, *notes]
 
 
 def orphan_note(opened: Opened) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
@@ -35,12 +35,19 @@ def deploy(services: Services, environment: str, given: Mapping[str, Any]) -> di
         return run_deploy(opened, options)
 
 
-def run_deploy(opened: Opened, options: Options, resumed: RunRecord | None = None) -> dict[str, Any]:
+def run_deploy(
+    opened: Opened,
+    options: Options,
+    resumed: RunRecord | None = None,
+    verb: str = "deploy",
+    said: Sequence[str] = (),
+) -> dict[str, Any]:
+    """`verb` is what the run is called, and `said` what is to be noted about it before anything happens."""
     names, notes = chosen(opened, options)
-    notes = [*resumed.notes, *notes] if resumed else notes
+    notes = [*resumed.notes, *notes] if resumed else [*said, *notes]
     run = Run(
         opened,
-        "deploy",
+        verb,
         opened.graph.subset(names),
         dataclasses.asdict(options),
         options.on_error or opened.environment.on_error,
@@ -69,7 +76,7 @@ def run_deploy(opened: Opened, options: Options, resumed: RunRecord | None = Non
 def _roll_back(opened: Opened, run: Run, returned: dict[str, Any]) -> None:
     """After a failure, not after a cancel: whoever stops a run doesn't ask for more to be done."""
     if returned["retcode"] in (EXIT_FAILED, EXIT_LOCKED):
-        undone = undo(opened.services, returned["run"])
+        undone = undo(opened.services, returned["run"], opened.promoted.wanted)
         returned["rollback"] = {name: undone[name] for name in ("run", "retcode", "summary", "steps", "notes")}
         run.add_notes(f"rolled back by run {undone['run']}: {undone['summary']}", *undone["notes"][1:])
         opened.forget_records()

@@ -16,7 +16,7 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
 from saltform.operations.orphans import lost_secrets
 from saltform.operations.part import Part
-from saltform.operations.releases import check_within_reach
+from saltform.operations.released import check_within_reach
 from saltform.operations.result import result
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run

@@ -7,11 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from saltform.config import Component, Environment, Infrastructure, load, nearest, select
+from saltform.config.promotion import Release
 from saltform.credentials.lender import Lender
 from saltform.errors import ModuleError, Problem, StateError
 from saltform.graph import Graph
 from saltform.operations.lending import make_lender
-from saltform.operations.releases import Released, released
+from saltform.operations.promoted import PromotedSet, Wanted, promoted_set
+from saltform.operations.released import Released, released
 from saltform.operations.services import Services
 from saltform.runlog import ComponentRecord
 from saltform.terraform.mirror import CliConfig, prepare
@@ -29,22 +31,34 @@ class Opened:
     """One environment, ready to be worked on."""
 
     def __init__(
-        self, services: Services, name: str | None, modules: Mapping[str, tuple[str, str]] | None = None
+        self,
+        services: Services,
+        name: str | None,
+        modules: Mapping[str, tuple[str, str]] | None = None,
+        promoted: Wanted | None = None,
     ) -> None:
-        """`modules` are references with the content that they stood for when a run began that goes on now."""
+        """`modules` are references with the content that they stood for when a run began that goes on now.
+
+        `promoted` are the releases of an environment with `promoted_from:`, instead of those on record.
+        """
         self.services = services
         self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
         self.noted: list[str] = []  # what came up on the way and belongs into the run's notes
         self.releases: dict[str, Released] = {}  # the components that are as a release says
         self.modules = self.modules_of(services)
         self.modules.pin(modules or {})
+        self.promoted = PromotedSet()
+        self._made_of: Mapping[str, Release] = {}
         self.infrastructure: Infrastructure = load(
             services.pillar,
             name or "",
             inspect=self._check_modules,
             has_orphans=lambda environment: bool(services.runlog.components(environment)),
+            promoted=lambda environment, source, pins: self._releases(environment, source, pins, promoted),
         )
         self.environment: Environment = self.infrastructure.environment(name or "")
+        for component, release in self._made_of.items():
+            self.releases[component] = Released(self.environment.components[component], release.content)
         self.states = LocalStates(services.settings.state_dir)
 
     @staticmethod
@@ -132,9 +146,10 @@ class Opened:
         return self.environment.components.get(name) or self.orphans[name]
 
     def module(self, component: Component) -> Module:
-        if component.name not in self.releases:
+        made_of = self.releases.get(component.name) or self._made_of.get(component.name)
+        if made_of is None:
             return self.modules.resolve(component.module)
-        kept = self.releases[component.name].content["module"]
+        kept = made_of.content["module"]
         return self.modules.kept(kept["digest"], kept["entry"])
 
     def select(self, wanted: str | list[str] | None) -> list[str]:
@@ -175,13 +190,24 @@ class Opened:
                 )
         return inputs
 
+    def _releases(
+        self, environment: str, source: str, pins: Mapping[str, str], given: Wanted | None
+    ) -> Mapping[str, Release]:
+        """What the components of an environment with `promoted_from:` are made of."""
+        if given is None:
+            self.promoted = promoted_set(self.services, environment, source, pins)
+        else:
+            self.promoted = PromotedSet(self.services.runlog.releases.promoted(environment), dict(given))
+        self._made_of = self.promoted.releases(self.services)
+        return self._made_of
+
     def _check_modules(self, environment: Environment) -> Iterator[Problem]:
         """What only the modules' own files can tell: missing modules, variables and outputs."""
         faces = {}
         for name, component in environment.components.items():
             if component.module:
                 try:
-                    faces[name] = self.modules.resolve(component.module).interface
+                    faces[name] = self.module(component).interface
                 except ModuleError as error:
                     why = f"{error.summary}: {error.detail}; {error.fix}"
                     yield Problem(f"{component.path}:module", repr(component.module), f"a module ({why})")
@@ -205,6 +231,11 @@ class Opened:
                         f"an output of module {component.module!r}",
                         nearest(output, face.outputs),
                     )
+        known = {variable for face in faces.values() for variable in face.variables}
+        for excluded in environment.promote.exclude:
+            if faces and excluded not in known:
+                where = f"infrastructure:environments:{environment.name}:promote:exclude"
+                yield Problem(where, repr(excluded), "a variable of one of its modules", nearest(excluded, known))
 
 
 def _check_variables(component: Component, variables: Mapping[str, Any]) -> Iterator[Problem]:
@@ -219,6 +250,10 @@ def _check_variables(component: Component, variables: Mapping[str, Any]) -> Iter
                 f"a variable of module {component.module!r}",
                 nearest(name, variables),
             )
+    for name in component.origin.excluded if component.origin else ():
+        if name not in variables:
+            where = f"{component.path}:promote:exclude"
+            yield Problem(where, repr(name), f"a variable of module {component.module!r}", nearest(name, variables))
     named = {name for _, name in given}
     for name, variable in variables.items():
         if variable.required and name not in named:

@@ -30,6 +30,7 @@ from saltform.operations.hiding import texts
 from saltform.operations.opened import Opened
 from saltform.process import clean_environment
 from saltform.runlog import ComponentRecord, StepRecord, locks, now
+from saltform.runlog.releases import Promoted
 from saltform.status import Status
 from saltform.terraform import init
 from saltform.terraform.binary import Binary, find
@@ -57,8 +58,8 @@ class Part:
         self._where = (component.environment, component.name)
         self._lock_path = self._layout.provider_lock(*self._where)
         self._lock_on_disk = self._lock_path.read_bytes() if self._lock_path.exists() else b""
-        going_back = opened.releases.get(component.name)
-        self.provider_lock = going_back.provider_lock if going_back else self._lock_on_disk
+        made_of = opened.releases.get(component.name)
+        self.provider_lock = made_of.provider_lock_over(self._lock_on_disk) if made_of else self._lock_on_disk
 
     # --- what it is made of ---------------------------------------------------------------------------------
 
@@ -289,6 +290,7 @@ class Part:
         made_of = self.release
         name = digest(made_of)
         self.step.release, self.step.fingerprint, self.step.serial = name, mark, serial
+        self.step.binary_path = self.binary_pin
         previous_release, previous_binary = self._previous()
         self.services.runlog.keep_release(name, made_of, self.services.run_id)
         self.services.runlog.keep_component(
@@ -307,6 +309,18 @@ class Part:
                 previous_binary=previous_binary,
             )
         )
+        if self.component.origin is not None:
+            self._record_promoted(self.component.origin.release)
+
+    def _record_promoted(self, release: str) -> None:
+        """From here on a deploy means this release, whether it was promoted, pinned or gone back to."""
+        log, on_record = self.services.runlog.releases, self.opened.promoted.on_record
+        known = on_record.get(self.component.name)
+        if known is None or known.release != release:
+            binary = log.binary_of(release) or self.binary_pin
+            record = Promoted(*self._where, release, binary, self.services.run_id, now())
+            log.keep_promoted(record)
+            on_record[self.component.name] = record
 
     def _previous(self) -> tuple[str, str]:
         """What a rollback of this run goes back to: the last good release from before it, however often it tried."""

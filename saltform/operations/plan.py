@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltform.errors import TerraformError
@@ -34,10 +34,10 @@ def plan(services: Services, environment: str, given: Mapping[str, Any], verb: s
     """Plan an environment, or the named components with what they need."""
     options = Options.parse(given)
     with Opened(services, environment) as opened:
-        return _plan(opened, options, verb)
+        return run_plan(opened, options, verb)
 
 
-def _plan(opened: Opened, options: Options, verb: str) -> dict[str, Any]:
+def run_plan(opened: Opened, options: Options, verb: str, said: Sequence[str] = ()) -> dict[str, Any]:
     names, notes = chosen(opened, options)
     run = Run(
         opened,
@@ -46,7 +46,7 @@ def _plan(opened: Opened, options: Options, verb: str) -> dict[str, Any]:
         dataclasses.asdict(options),
         "continue",  # a plan that can't be made must not hide the others
         options.parallelism or opened.environment.parallelism,
-        notes,
+        [*said, *notes],
     )
     run.notes += [f"{old} would become {new}: its state would be moved" for old, new in renames(opened, names)]
     if opened.orphans:

@@ -1,81 +1,80 @@
-"""A component as a release says it, whatever pillar says by now: for orphans, and for going back."""
+"""releases: what every component of an environment is made of, what it was made of before, and what was promoted."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from saltform.config import Component, Input
-from saltform.errors import StateError
-
-if TYPE_CHECKING:
-    from saltform.operations.opened import Opened
-
-
-@dataclass(frozen=True)
-class Released:
-    """A component made of a release: its module and provider lock come from there, too."""
-
-    component: Component
-    content: Mapping[str, Any]
-
-    @property
-    def provider_lock(self) -> bytes:
-        return str(self.content["provider_lock"]).encode()
+from saltform.config import load
+from saltform.config.load import ROOT
+from saltform.operations.release_differences import module_name, providers
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.runlog import ComponentRecord
+from saltform.runlog.releases import Had, Promoted
 
 
-def released(opened: Opened, name: str, digest: str, binary: str) -> Released:
-    """The component as it was in that release.
-
-    What a release doesn't have comes from pillar, if the component is still there: where secrets and states are, time
-    limits, targets. Its provider is the one that pillar has under that name now.
-    """
-    content = opened.services.runlog.release(digest)
-    base = opened.environment.components.get(name) or Component(
-        environment=opened.name, name=name, module="", path=f"(orphan {opened.name}/{name})"
+def releases(services: Services, environment: str) -> dict[str, Any]:
+    """From the run log alone: whatever pillar and files say by now."""
+    source = load(services.pillar, environment, has_orphans=lambda _: True).environment(environment).promoted_from
+    records = services.runlog.components(environment)
+    promoted = services.runlog.releases.promoted(environment) if source else {}
+    earlier: dict[str, list[Had]] = {}
+    for had in services.runlog.releases.history(environment):
+        earlier.setdefault(had.component, []).append(had)
+    components = {
+        name: _entry(services, records.get(name), promoted.get(name), earlier.get(name, []))
+        for name in sorted({*records, *promoted})
+    }
+    told = result(
+        "releases",
+        environment=environment,
+        summary=f"{environment}: {len(records)} components have a release",
+        components=components,
+        notes=[],
     )
-    component = dataclasses.replace(
-        base,
-        module=content["module"]["reference"],
-        provider=opened.infrastructure.providers.get(content["provider"]),
-        variables=content["variables"],
-        secret_variables={
-            variable: source
-            for variable, source in base.secret_variables.items()
-            if variable in content["secret_variables"]
-        },
-        inputs=tuple(_input(variable, text) for variable, text in content["inputs"].items()),
-        needs=tuple(content["needs"]),
-        stateful=content["stateful"],
-        binary=binary,
-        version="",
-    )
-    return Released(component, content)
+    if source:
+        told["promoted_from"] = source
+        told["pillar"] = as_pillar(environment, promoted)
+        told["summary"] += f", {len(promoted)} were promoted from {source}"
+        if not promoted:
+            told["notes"].append(f"promote something: salt-run infrastructure.promote {source} {environment}")
+    return told
 
 
-def check_within_reach(item: Released) -> None:
-    """What left the pillar and no release holds: the provider's settings, and where secrets come from."""
-    wanted, component = item.content["provider"], item.component
-    if wanted and component.provider is None:
-        raise StateError(
-            f"{component.name} can't be reached",
-            f"its provider {wanted!r} is no longer under infrastructure:providers",
-            f"put {wanted!r} back there until {component.name} is destroyed",
-        )
+def as_pillar(environment: str, promoted: dict[str, Promoted]) -> dict[str, Any]:
+    """The promoted set in the form in which pillar pins it."""
+    return {ROOT: {"releases": {environment: {name: row.release for name, row in promoted.items()}}}}
 
 
-def check_secrets(item: Released) -> None:
-    lost = sorted(set(item.content["secret_variables"]) - set(item.component.secret_variables))
-    if lost:
-        raise StateError(
-            f"{item.component.name} can't go back to an earlier release",
-            f"where its secret variables came from is no longer in pillar: {', '.join(lost)}",
-            "put them back under secret_variables:",
-        )
+def _entry(
+    services: Services, record: ComponentRecord | None, promoted: Promoted | None, earlier: list[Had]
+) -> dict[str, Any]:
+    entry: dict[str, Any] = {"release": "", "earlier": _before(record, earlier)}
+    if record is not None:
+        content = services.runlog.release(record.release)
+        entry |= {
+            "release": record.release,
+            "good": bool(record.fingerprint),
+            "module": module_name(content),
+            "providers": providers(content),
+            "binary": content["binary"],
+            "applied_at": record.applied,
+            "run": record.run,
+        }
+    if promoted is not None:
+        made_of = services.runlog.release(record.release).get("promoted", "") if record else ""
+        entry |= {"promoted": promoted.release, "promoted_by": promoted.run, "deployed": made_of == promoted.release}
+    return entry
 
 
-def _input(variable: str, expression: str) -> Input:
-    component, output = expression.removeprefix("@").split(".", 1)
-    return Input(variable, component, output)
+def _before(record: ComponentRecord | None, earlier: list[Had]) -> list[dict[str, str]]:
+    """The newest first, each release once for every time that it came."""
+    told: list[dict[str, str]] = []
+    last = ""
+    for had in earlier:
+        if had.release != last and not had.gone:
+            told.append({"release": had.release, "run": had.run, "since": had.ended})
+        last = had.release
+    if told and record is not None and told[-1]["release"] == record.release:
+        told.pop()
+    return told[::-1]

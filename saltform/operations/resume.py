@@ -15,14 +15,14 @@ from typing import Any
 
 from saltform.config.load import ROOT
 from saltform.errors import Cancelled, Locked, ModuleError, SaltformError, UnknownName
-from saltform.operations import auditing, undoing
+from saltform.operations import auditing, promote, undoing
 from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
 from saltform.operations.history import alive
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.services import Services
-from saltform.operations.snapshot import READ_ANEW, RESUMABLE, kept_part, read_snapshot, same
+from saltform.operations.snapshot import READ_ANEW, RESUMABLE, Snapshot, kept_part, read_snapshot, same
 from saltform.runlog import RunRecord, locks, now
 from saltform.workers import cancelling
 
@@ -33,13 +33,16 @@ def resume(services: Services, run: str | None = None) -> dict[str, Any]:
     """Continue the run, or the newest one that can be continued; the return of its own verb."""
     record = _wanted(services, run)
     check_resumable(services, record)
-    snapshot, modules = read_snapshot(services.layout.run(record.id))
+    snapshot = read_snapshot(services.layout.run(record.id))
     record.notes.append(f"resumed by {services.author} at {now()}, after it {_ended(services, record)}")
-    record.notes += _differences(services, record.environment, snapshot, modules)
+    record.notes += _differences(services, record.environment, snapshot)
     today = services.pillar.get(ROOT) or {}
-    pillar = {**services.pillar, ROOT: {**snapshot, **{name: today[name] for name in READ_ANEW if name in today}}}
+    pillar = {
+        **services.pillar,
+        ROOT: {**snapshot.pillar, **{name: today[name] for name in READ_ANEW if name in today}},
+    }
     mine = dataclasses.replace(services, run_id=record.id, author=record.author, pillar=pillar)
-    with Opened(mine, record.environment, modules) as opened:
+    with Opened(mine, record.environment, snapshot.modules, snapshot.promoted) as opened:
         _wait_for_what_is_left(opened, record)
         auditing.note(services, record.environment, "resume", record.id)
         return _VERBS[record.verb](opened, record)
@@ -104,14 +107,12 @@ def last_seen(services: Services, record: RunRecord) -> str:
     return max([record.started, *(step.ended or step.started for step in steps)])
 
 
-def _differences(
-    services: Services, environment: str, snapshot: Mapping[str, Any], modules: Mapping[str, tuple[str, str]]
-) -> list[str]:
+def _differences(services: Services, environment: str, snapshot: Snapshot) -> list[str]:
     """What the run doesn't know: what changed since it began."""
     notes = []
-    if not same(_relevant(kept_part(services.pillar), environment), _relevant(snapshot, environment)):
+    if not same(_relevant(kept_part(services.pillar), environment), _relevant(snapshot.pillar, environment)):
         notes.append("pillar differs by now: this run goes on with what it began with; deploy afterwards")
-    changed = sorted(name for name, (digest, _) in modules.items() if _digest(services, name) != digest)
+    changed = sorted(name for name, (digest, _) in snapshot.modules.items() if _digest(services, name) != digest)
     if changed:
         notes.append(f"modules differ by now: {', '.join(changed)}: this run goes on with what it began with")
     return notes
@@ -148,6 +149,10 @@ def _destroy(opened: Opened, record: RunRecord) -> dict[str, Any]:
     return run_destroy(opened, Options.parse(record.options), record)
 
 
+def _promote(opened: Opened, record: RunRecord) -> dict[str, Any]:
+    return promote.go_on(opened, Options.parse(record.options), record)
+
+
 def _rollback(opened: Opened, record: RunRecord) -> dict[str, Any]:
     return undoing.execute(opened, record.options, [], record)
 
@@ -155,5 +160,6 @@ def _rollback(opened: Opened, record: RunRecord) -> dict[str, Any]:
 _VERBS: Mapping[str, Callable[[Opened, RunRecord], dict[str, Any]]] = {
     "deploy": _deploy,
     "destroy": _destroy,
+    "promote": _promote,
     "rollback": _rollback,
 }

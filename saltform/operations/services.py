@@ -11,7 +11,7 @@ from typing import Any
 from saltform.config import Settings
 from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
-from saltform.errors import ModuleError
+from saltform.errors import ModuleError, SaltformError
 from saltform.events import Events, RecordedEvents
 from saltform.layout import Layout
 from saltform.process import Cancel, Processes, RealProcesses
@@ -29,6 +29,12 @@ def no_salt_files(reference: str) -> Path:
     )
 
 
+def no_minions(_targets: str | tuple[str, ...], _function: str, _arguments: tuple[str, ...], _timeout: float) -> Any:
+    raise SaltformError(
+        "minions can't be asked", "there is no Salt master here", "ask from the master, with salt-run"
+    )
+
+
 @dataclass
 class Services:
     """One caller's view of the world."""
@@ -43,6 +49,7 @@ class Services:
     progress: Progress | None = None
     fetch_salt: Callable[[str], Path] = no_salt_files
     refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
+    ask_minions: Callable[[str | tuple[str, ...], str, tuple[str, ...], float], Mapping[str, Any]] = no_minions
     cancel: threading.Event = field(default_factory=Cancel)
     _runlog: RunLog | None = field(default=None, repr=False)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,17 @@ from saltform.files import write_atomic
 if TYPE_CHECKING:
     from saltform.operations.opened import Opened
 
-RESUMABLE = ("deploy", "destroy", "rollback")
+RESUMABLE = ("deploy", "destroy", "promote", "rollback")
 READ_ANEW = ("vault", "runlog")
 _FILE = "configuration.json"
 
 
 def keep_snapshot(opened: Opened) -> None:
-    tree = {"pillar": kept_part(opened.services.pillar), "modules": opened.modules.found}
+    tree = {
+        "pillar": kept_part(opened.services.pillar),
+        "modules": opened.modules.found,
+        "promoted": opened.promoted.wanted,
+    }
     folder = opened.services.layout.run(opened.services.run_id)
     write_atomic(folder / _FILE, json.dumps(tree, default=str).encode())
 
@@ -37,11 +42,20 @@ def forget_snapshot(folder: Path) -> None:
     (folder / _FILE).unlink(missing_ok=True)
 
 
-def read_snapshot(folder: Path) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
-    """The pillar of the run, and each module reference with its digest and entry."""
+@dataclass(frozen=True)
+class Snapshot:
+    """The pillar of a run, each module reference with its digest and entry, and the promoted releases."""
+
+    pillar: dict[str, Any]
+    modules: dict[str, tuple[str, str]]
+    promoted: dict[str, tuple[str, str]]
+
+
+def read_snapshot(folder: Path) -> Snapshot:
     try:
         tree = json.loads((folder / _FILE).read_bytes())
-        return tree["pillar"], {reference: tuple(where) for reference, where in tree["modules"].items()}
+        pairs = ({name: tuple(pair) for name, pair in tree.get(key, {}).items()} for key in ("modules", "promoted"))
+        return Snapshot(tree["pillar"], *pairs)
     except (OSError, ValueError, KeyError) as error:
         raise StateError(
             "a run can't go on",

@@ -26,7 +26,8 @@ from saltform.operations.index import tell_minions, write_index
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
-from saltform.operations.releases import check_secrets, check_within_reach
+from saltform.operations.promoted import Wanted
+from saltform.operations.released import check_secrets, check_within_reach
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run, Work
 from saltform.operations.services import Services
@@ -52,13 +53,13 @@ class _Undoing(Run):
                 self.work_on(step, work)
 
 
-def undo(services: Services, run: str) -> dict[str, Any]:
-    """Roll back what the run has done; the rollback's own return."""
+def undo(services: Services, run: str, promoted: Wanted) -> dict[str, Any]:
+    """Roll back what the run has done; the rollback's own return. `promoted` are the releases that it was about."""
     of = services.runlog.run(run)
     back, notes = _targets(services, of)
     # Sorted right behind the run it undoes, whatever clock that one's id came from: a run is undone once.
     mine = dataclasses.replace(services, run_id=f"{of.id}-rollback")
-    with Opened(mine, of.environment) as opened:
+    with Opened(mine, of.environment, promoted=promoted) as opened:
         return execute(opened, {"run": of.id, "back": back}, notes)
 
 
@@ -88,7 +89,7 @@ def execute(
             return Status.UNCHANGED
         release, binary = back[name]
         opened.as_released(name, release or records[name].release, binary or records[name].binary_path)
-        return _back(opened, name, step) if release != DESTROY else destroy_step(opened, Options(), name, step)
+        return _back(opened, name, step) if release != DESTROY else take_away(opened, Options(), name, step)
 
     returned = run.execute(work)
     run.add_notes(*(f"{name}: {step.reason}" for name, step in run.steps.items() if step.status in _KEPT))
@@ -97,6 +98,13 @@ def execute(
     write_index(opened)
     tell_minions(opened, run.steps)
     return returned
+
+
+def take_away(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
+    """Destroy what was not there before; if it came by a promotion, that is undone, too."""
+    status = destroy_step(opened, options, name, step)
+    opened.services.runlog.releases.forget_promoted(opened.name, name)
+    return status
 
 
 def _targets(services: Services, of: RunRecord) -> tuple[dict[str, list[str]], list[str]]:

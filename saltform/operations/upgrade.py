@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
+from saltform.errors import SaltformError
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
@@ -20,6 +21,7 @@ def upgrade(services: Services, environment: str, components: Any, dry_run: Any)
     options = Options.parse({"components": components, "dry_run": dry_run})
     with Opened(services, environment) as opened:
         names = opened.select(list(options.components))
+        _check_own(opened, names)
         run = Run(
             opened,
             "upgrade",
@@ -29,6 +31,18 @@ def upgrade(services: Services, environment: str, components: Any, dry_run: Any)
             opened.environment.parallelism,
         )
         return run.execute(lambda name, step: _step(opened, options, name, step))
+
+
+def _check_own(opened: Opened, names: list[str]) -> None:
+    """The provider lock is a part of a release: what was promoted keeps the one that was proved."""
+    promoted = [name for name in names if opened.component(name).origin is not None]
+    if promoted:
+        source = opened.environment.promoted_from
+        raise SaltformError(
+            f"provider locks of {opened.name} come with its releases",
+            f"promoted from {source}: {', '.join(promoted)}",
+            f"salt-run infrastructure.upgrade {source}, deploy it, and promote that",
+        )
 
 
 def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:

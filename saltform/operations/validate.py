@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.config import load
-from saltform.errors import ConfigError, Problem
+from saltform.errors import ConfigError, NotPromoted, Problem
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
 from saltform.operations.services import Services
@@ -16,9 +16,14 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
     names = [environment] if environment else list(load(services.pillar, has_orphans=lambda _: True).environments)
     opened: list[Opened] = []
     problems: dict[Problem, None] = {}
+    notes: list[str] = []
     for name in names:
         try:
             opened.append(Opened(services, name))
+        except NotPromoted as error:
+            if environment:
+                raise
+            notes.append(f"{error.summary}: {error.fix}")
         except ConfigError as error:
             problems.update(dict.fromkeys(error.problems))  # what all environments share is said once
     if problems:
@@ -32,4 +37,5 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
         components=total,
         order=order,
         problems=[],
+        notes=notes,
     )

@@ -28,7 +28,7 @@ def status(record: Record, width: int) -> list[Section]:
             "component": name,
             "status": _word(item.get("status", "")),
             "resources": _number(item.get("resources")),
-            "applied at": _minute(item.get("applied_at")),
+            "applied at": minute(item.get("applied_at")),
             "run": str(item.get("run") or ""),
             "release": str(item.get("release") or "")[:12],
             "note": _holder(item.get("locked_by")),
@@ -67,7 +67,7 @@ def locks(record: Record, width: int) -> list[Section]:
         where = f"process {item.get('process', '?')} on {item.get('host', '?')}"
         left = "" if item.get("run_alive", True) else "its run is dead: a terraform of it is still finishing"
         holder = [str(item.get(key, "")) for key in ("run", "author")]
-        rows.append([name, *holder, where, _minute(item.get("since")), left])
+        rows.append([name, *holder, where, minute(item.get("since")), left])
     return [[blocks.table(["component", "run", "author", "holder", "since", "note"], rows)]] if rows else []
 
 
@@ -81,13 +81,13 @@ def preflight(record: Record, width: int) -> list[Section]:
         else:
             bad.append(item)
     rows: list[list[blocks.Cell]] = [
-        [Text(MARKS[Status.APPLIED], style="green"), check, _together(names), detail]
-        for (check, detail), names in good.items()
+        [mark(True), check, _together(names), detail] for (check, detail), names in good.items()
     ]
     for item in bad:
         detail = str(item.get("detail", "")) + (f"\nfix: {item['fix']}" if item.get("fix") else "")
-        mark = Text(MARKS[Status.FAILED], style="bold red")
-        rows.append([mark, Text(clean(item.get("check", "")), style="bold red"), item.get("component") or "", detail])
+        rows.append(
+            [mark(False), Text(clean(item.get("check", "")), style="bold red"), item.get("component") or "", detail]
+        )
     return [[blocks.table(["", "check", "component", "found"], rows)]] if rows else []
 
 
@@ -95,10 +95,9 @@ def credentials(record: Record, width: int) -> list[Section]:
     """Which source serves which variables, and whom the provider takes us for. There are no values in it."""
     rows: list[list[blocks.Cell]] = []
     for name, item in record.get("components", {}).items():
-        mark = {True: Text(MARKS[Status.APPLIED], style="green"), False: Text(MARKS[Status.FAILED], style="bold red")}
         said = item.get("who") or item.get("detail") or ""
         said += f"\nfix: {item['fix']}" if item.get("fix") else ""
-        rows.append([mark.get(item.get("ok"), ""), name, item.get("kind", ""), said])
+        rows.append([mark(item["ok"]) if item.get("ok") is not None else "", name, item.get("kind", ""), said])
         rows += [["", "", served["source"], _served(served)] for served in item.get("served", [])]
     return [[blocks.table(["", "component", "provider or source", "found"], rows)]] if rows else []
 
@@ -136,6 +135,10 @@ def summary(record: Record) -> Section:
     return [Text(clean(text), style="bold cyan" if record.get("retcode") == 2 else style)]
 
 
+def mark(ok: bool) -> Text:
+    return Text(MARKS[Status.APPLIED], style="green") if ok else Text(MARKS[Status.FAILED], style="bold red")
+
+
 def _word(word: str) -> Text:
     return Text(clean(word), style=WORDS.get(word, ""))
 
@@ -144,7 +147,7 @@ def _number(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _minute(moment: object) -> str:
+def minute(moment: object) -> str:
     """2026-11-16T03:30:12Z without what nobody reads in a table."""
     return str(moment or "")[:16].replace("T", " ")
 

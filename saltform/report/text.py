@@ -64,7 +64,7 @@ def _without_tables(record: Record) -> str | None:
 
 
 def _sections(record: Record, width: int) -> list[Section]:
-    from saltform.report import answers, audit, drift_text, runs
+    from saltform.report import answers, audit, drift_text, releases, runs
 
     views: dict[str, Callable[[Record, int], list[Section]]] = {
         "status": answers.status,
@@ -75,6 +75,9 @@ def _sections(record: Record, width: int) -> list[Section]:
         "preflight": answers.preflight,
         "credentials": answers.credentials,
         "outputs": answers.outputs,
+        "releases": releases.releases,
+        "diff": releases.diff,
+        "promote": releases.promotion,
         "show": runs.show,
         "drift": drift_text.run if record.get("steps") else answers.other,
     }

@@ -17,10 +17,11 @@ from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
 from saltform.runlog.drift import DriftLog
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
+from saltform.runlog.releases import ReleaseLog
 from saltform.status import Status
 
 # The columns that a step's end writes.
-_STEP = "status reason started ended fingerprint release serial exit_code log details".split()
+_STEP = "status reason started ended fingerprint release binary_path serial exit_code log details".split()
 
 
 def now(offset: float = 0.0) -> str:
@@ -50,6 +51,10 @@ class RunLog:
     @property
     def audit(self) -> AuditLog:
         return AuditLog(self._database)
+
+    @property
+    def releases(self) -> ReleaseLog:
+        return ReleaseLog(self._database)
 
     @property
     def copies(self) -> StateCopies:

@@ -19,6 +19,7 @@ class StepRecord:
     ended: str = ""
     fingerprint: str = ""
     release: str = ""
+    binary_path: str = ""
     serial: int | None = None
     exit_code: int | None = None
     log: str = ""

@@ -26,7 +26,8 @@ from saltform.workspace.root import Inputs, Unknown
 
 def release(component: Component, module: Module, provider_lock: bytes, binary: str) -> dict[str, Any]:
     """What travels, as plain data: enough to render the component again after pillar and files have changed."""
-    return {
+    promoted = {"promoted": component.origin.release} if component.origin else {}
+    return promoted | {
         "module": {"reference": component.module, "digest": module.digest, "entry": module.entry},
         "provider": component.provider.name if component.provider else "",
         "provider_lock": provider_lock.decode(errors="replace"),

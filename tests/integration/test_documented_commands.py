@@ -32,9 +32,11 @@ def documented() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def in_order(command: str) -> tuple[bool, bool]:
-    """Deploys before what looks at their results, destroys last; otherwise as documented."""
-    return "destroy" in command, "deploy" not in command
+def in_order(command: str) -> int:
+    """Deploys and promotions before what looks at their results, destroys last; otherwise as documented."""
+    first = (".deploy staging", ".promote staging production")
+    rank = next((place for place, words in enumerate(first) if words in command), len(first))
+    return len(first) + 1 if ".destroy" in command else rank
 
 
 @pytest.mark.parametrize("command", sorted(documented(), key=in_order))

@@ -82,7 +82,8 @@ def environments(folder: Path) -> dict[str, Any]:
         "quiet": pair,
         "modules": pair,
     }
-    return {name: {"components": tree} for name, tree in components.items()}
+    promoted = {"promoted_from": "staging", "components": {"base": {"variables": {"name": "production"}}}}
+    return {name: {"components": tree} for name, tree in components.items()} | {"production": promoted}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,30 @@
+"""An environment's `health:`: a Salt function or state that must be true on its minions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.config.types import Health
+from saltform.errors import SaltformError
+from saltform.operations.services import Services
+
+
+def unwell(services: Services, health: Health) -> str:
+    """Why the environment is not well; empty when every minion says that it is. Who doesn't answer isn't."""
+    asked = " ".join((health.function, *health.arguments))
+    try:
+        answers = services.ask_minions(health.targets, health.function, health.arguments, health.timeout)
+    except SaltformError as error:
+        return f"{asked}: {error.summary}: {error.detail}"
+    if not answers:
+        return f"{asked}: no minion matches {health.targets!r}"
+    bad = [name for name, answer in sorted(answers.items()) if not _true(answer)]
+    return f"{asked} is not true on {', '.join(bad)}" if bad else ""
+
+
+def _true(answer: Any) -> bool:
+    """A function's answer, or the results of a state: none of them failed, and there is one."""
+    if isinstance(answer, Mapping) and answer and all(isinstance(item, Mapping) for item in answer.values()):
+        return all(item.get("result") is True for item in answer.values())
+    return answer is True or (isinstance(answer, Mapping) and answer.get("result") is True)

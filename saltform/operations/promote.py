@@ -1,0 +1,155 @@
+"""promote: deploy to one environment exactly the releases that another one proved.
+
+1. What differs between the two is compared as releases, and the gates are asked. Nothing happens unless all hold.
+2. The environment is opened as if it had these releases already, and deployed: in order, through policy and
+   approval, with its own variables and credentials, like any other deploy.
+3. A component's release is on record as promoted as soon as its apply begins, so that every later deploy means it.
+   What has left the environment that it came from is no longer promoted: it is an orphan then.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from saltform.config import Environment, Infrastructure, load, select
+from saltform.config.types import Origin
+from saltform.errors import EXIT_DONE, EXIT_FAILED, NotReady, SaltformError, UnknownName
+from saltform.graph import Graph
+from saltform.operations import plan as planned
+from saltform.operations.deploy import run_deploy
+from saltform.operations.diff import compared
+from saltform.operations.gates import Gate, gates, shown, why_not
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options
+from saltform.operations.promoted import on_record, promoted_set
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.runlog import ComponentRecord, RunRecord
+
+
+def promote(services: Services, source: str, environment: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Bring the releases of `source` to `environment`, or those of the named components with what they need."""
+    options = Options.parse(given)
+    proving = _loaded(services, source).environment(source)
+    infrastructure = _loaded(services, environment)
+    target = infrastructure.environment(environment)
+    if target.promoted_from != source:
+        raise SaltformError(
+            f"{environment} is not promoted from {source}",
+            f"found promoted_from: {target.promoted_from}" if target.promoted_from else "it has no promoted_from:",
+            f"write `promoted_from: {source}` at infrastructure:environments:{environment}",
+        )
+    records, notes = _chosen(services, proving, options)
+    wanted = _wanted(services, infrastructure, target, records, notes, whole=not options.components)
+    found = gates(services, proving, records, target.promote.soak)
+    with Opened(services, environment, promoted=wanted) as opened:
+        differences = _differences(opened, source, records)
+        told = {"source": source, "components": differences, "gates": shown(found)}
+        if not all(gate.ok for gate in found):
+            return _refused(opened, source, found, told)
+        notes = [f"promotes from {source}: {_listed(differences)}", *notes]
+        notes += [f"{gate.gate} of {source}: {gate.said}" for gate in found if gate.gate == "drift"]
+        if options.components:
+            options = dataclasses.replace(options, components=tuple(records))
+        if options.dry_run:
+            return planned.run_plan(opened, options, "promote", notes) | {"promotion": told}
+        return go_on(opened, options, None, notes) | {"promotion": told}
+
+
+def go_on(
+    opened: Opened, options: Options, resumed: RunRecord | None, notes: list[str] | None = None
+) -> dict[str, Any]:
+    """The deploy of a promotion, and what has to be put on record after it."""
+    returned = run_deploy(opened, options, resumed, "promote", notes or [])
+    if returned["retcode"] == EXIT_DONE:
+        for name in set(opened.promoted.on_record) - set(opened.promoted.wanted):
+            opened.services.runlog.releases.forget_promoted(opened.name, name)
+    return returned
+
+
+def _loaded(services: Services, environment: str) -> Infrastructure:
+    """Without a look at the module files: what was proved doesn't depend on what they say by now."""
+    return load(
+        services.pillar,
+        environment or "",
+        has_orphans=lambda _: True,
+        promoted=lambda name, _source, _pins: on_record(services, name),
+    )
+
+
+def _chosen(
+    services: Services, proving: Environment, options: Options
+) -> tuple[dict[str, ComponentRecord], list[str]]:
+    """The components to promote with their records, in order, and what has to be said about the choice."""
+    there = services.runlog.components(proving.name)
+    applied = [name for name in proving.components if name in there]
+    names = select(list(options.components), proving.components)
+    never = [name for name in names if name not in there]
+    if options.components and never:
+        raise UnknownName(f"release in {proving.name} of", never[0], applied)
+    needs = {name: services.runlog.release(there[name].release)["needs"] for name in applied}
+    graph = Graph({name: [need for need in needs[name] if need in applied] for name in applied})
+    wanted = [name for name in names if name in applied]
+    if not wanted:
+        raise NotReady(
+            f"{proving.name} has nothing to promote",
+            "none of its components was ever applied",
+            f"salt-run infrastructure.deploy {proving.name}",
+        )
+    everything = set(wanted) if options.only else graph.closure(wanted)
+    added = [name for name in graph.order() if name in everything and name not in wanted]
+    notes = [f"also promoting what that needs: {', '.join(added)} (only=True leaves it out)"] if added else []
+    notes += [f"{name} is not promoted: it was never applied in {proving.name}" for name in never]
+    return {name: there[name] for name in graph.order() if name in everything}, notes
+
+
+def _wanted(
+    services: Services,
+    infrastructure: Infrastructure,
+    target: Environment,
+    records: Mapping[str, ComponentRecord],
+    notes: list[str],
+    whole: bool,
+) -> dict[str, tuple[str, str]]:
+    """The releases that the environment has afterwards. A pin wins; what left the other environment is left out."""
+    pins = infrastructure.pins.get(target.name, {})
+    now = promoted_set(services, target.name, target.promoted_from, pins, may_be_empty=True)
+    kept = {name: pair for name, pair in now.wanted.items() if name in records or name in pins or not whole}
+    left = sorted(set(now.wanted) - set(kept))
+    if left:
+        notes.append(f"no longer in {target.promoted_from}, so no longer promoted: {', '.join(left)}")
+    fresh = {name: (record.release, record.binary_path) for name, record in records.items() if name not in pins}
+    notes += [
+        f"{name} stays at release {kept[name][0][:12]}: infrastructure:releases:{target.name}:{name} pins it"
+        for name in records
+        if name in pins and kept[name][0] != records[name].release
+    ]
+    return kept | fresh
+
+
+def _differences(opened: Opened, source: str, records: Mapping[str, ComponentRecord]) -> dict[str, Any]:
+    found = {}
+    for name, record in records.items():
+        origin: Origin | None = opened.environment.components[name].origin
+        there = (opened.name, opened.records.get(name))
+        found[name] = compared(opened.services, (source, record), there, origin)
+    return found
+
+
+def _listed(differences: Mapping[str, Mapping[str, Any]]) -> str:
+    return ", ".join(f"{name} {entry['releases'][0][:12]}" for name, entry in differences.items())
+
+
+def _refused(opened: Opened, source: str, found: list[Gate], told: Mapping[str, Any]) -> dict[str, Any]:
+    fix = next(gate.fix for gate in found if not gate.ok)
+    error = NotReady(f"{source} is not ready to be promoted", why_not(found), fix)
+    return result(
+        "promote",
+        EXIT_FAILED,
+        environment=opened.name,
+        error=error.as_dict(),
+        promotion=told,
+        notes=["nothing was promoted"],
+    )
