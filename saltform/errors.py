@@ -174,7 +174,7 @@ class PolicyDenied(SaltformError):
         super().__init__(
             f"policy does not let {component} be applied",
             "\n".join(_describe_verdict(verdict) for verdict in refused),
-            "change the rule's level under infrastructure:policies: approval is not available yet"
+            "let a person decide: `approval: {when: policy}` (it is `never` here); or change the rule's level"
             if waits
             else "change what is planned, or the rule under infrastructure:policies",
             verdicts=refused,
@@ -182,9 +182,17 @@ class PolicyDenied(SaltformError):
 
 
 def _describe_verdict(verdict: Mapping[str, str]) -> str:
-    needs = "needs approval, which is not available yet: " if verdict["level"] == "approve" else ""
+    needs = "needs a person: " if verdict["level"] == "approve" else ""
     what = f"{verdict['address']} {verdict['why']}".strip()
     return f"{needs}{what} (rule {verdict['rule']})"
+
+
+class NotAllowed(SaltformError):
+    """Somebody who may not do this here."""
+
+
+class ApprovalRefused(SaltformError):
+    """A person said no, or what was said no longer counts: nothing is applied."""
 
 
 class Timeout(SaltformError):

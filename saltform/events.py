@@ -101,3 +101,8 @@ def throttled_tag(provider: str) -> str:
 def outputs_tag(environment: str, component: str) -> str:
     """`saltform/outputs/<environment>/<component>`: which of its outputs have changed."""
     return f"saltform/outputs/{environment}/{component}"
+
+
+def approval_tag(environment: str, run: str) -> str:
+    """`saltform/approval/<environment>/<run>`: somebody has to act, or has acted."""
+    return f"saltform/approval/{environment}/{run}"

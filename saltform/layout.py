@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+KEPT_PLANS = "plans"
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -19,6 +21,11 @@ class Layout:
     @property
     def key(self) -> Path:
         return self.state_dir / "digest.key"
+
+    @property
+    def plan_key(self) -> Path:
+        """What plans that wait for approval are encrypted with: never in the folder that they are in."""
+        return self.state_dir / "plans.key"
 
     @property
     def modules(self) -> Path:
@@ -58,6 +65,10 @@ class Layout:
     def audit_anchor(self, environment: str) -> Path:
         """The newest entry that this master added to an environment's audit chain, apart from the chain."""
         return self.state_dir / "audit" / f"{environment}.json"
+
+    def kept_plans(self, run: str) -> Path:
+        """The plans of a run that wait for approval, encrypted."""
+        return self.run(run) / KEPT_PLANS
 
     def run(self, run: str) -> Path:
         return self.state_dir / "runs" / run

@@ -3,7 +3,8 @@ Bring environments of Terraform components up and down, from pillar.
 
 Every function returns the dictionary that ``docs/returns.md`` describes; ``--out=json`` prints it as it is.
 
-Exit codes: 0 done, 1 failed, 2 changes or drift found, 75 locked by another run, 130 cancelled.
+Exit codes: 0 done, 1 failed, 2 changes or drift found, 3 waiting for approval, 75 locked by another run,
+130 cancelled.
 """
 
 import importlib.util
@@ -464,8 +465,8 @@ def show(run="last", **kwargs):
 
 def resume(run=None, **kwargs):
     """
-    Go on with a run that died, was cancelled or failed: the same run, with its author, its options and the
-    configuration that it began with. What it had done is not done again.
+    Go on with a run that died, was cancelled or failed, or whose plans were approved: the same run, with its author,
+    its options and the configuration that it began with. What it had done is not done again.
 
     run
         The run's id; the newest one that can be continued when left out.
@@ -679,3 +680,70 @@ def audit(environment=None, since=None, verify=None, format=None, **kwargs):
         salt-run infrastructure.audit verify=True
     """
     return _call("audit", kwargs, environment, since, verify, format)
+
+
+def approvals(environment=None, **kwargs):
+    """
+    What waits for a person: who asked, who can approve, until when. Tells on the event bus, once, what is about to
+    expire: the schedule in ``examples/master.d/saltform-approvals.conf`` calls it for that.
+
+    environment
+        The environment; all of them when left out.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.approvals staging
+    """
+    return _call("approvals", kwargs, environment)
+
+
+def approve(run=None, components=None, comment=None, dry_run=None, **kwargs):
+    """
+    Agree to the plans of a run that wait for a person, as whoever Salt says you are. ``resume`` then applies them.
+
+    run
+        The run's id.
+
+    components
+        Names or globs; all that wait when left out.
+
+    comment
+        For whoever reads the audit.
+
+    dry_run
+        Say what would be approved, and whether you may, and approve nothing.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.approve 20261116033000123456 comment='seen with the team'
+    """
+    return _call("approve", kwargs, None if run is None else str(run), components, comment, dry_run)
+
+
+def reject(run=None, components=None, comment=None, dry_run=None, **kwargs):
+    """
+    Say no to the plans of a run that wait for a person. Nothing of them is applied; what needs them is skipped.
+
+    run
+        The run's id.
+
+    components
+        Names or globs; all that wait when left out.
+
+    comment
+        Why, for whoever asked.
+
+    dry_run
+        Say what would be rejected and change nothing.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.reject 20261116033000123456 comment='not before the release'
+    """
+    return _call("reject", kwargs, None if run is None else str(run), components, comment, dry_run)

@@ -14,7 +14,7 @@ from saltform.config.types import Backend, Component, CredentialSource, Input, P
 
 COMPONENT_KEYS = frozenset(
     "module provider variables secret_variables inputs needs stateful backend binary version timeouts "
-    "retry renamed_from adopt targets outputs drift promote".split()
+    "retry renamed_from adopt targets outputs drift promote approval".split()
 )
 BACKENDS = ("local",)
 _RULE = re.compile(r"[^.\s]+\.[^.\s].*")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from saltform.config.approval import Approval, Groups, read_approval, read_groups
 from saltform.config.component import Defaults, read_component, read_defaults, read_ignored_drift
 from saltform.config.names import NAME, NAME_RULE, nearest
 from saltform.config.policies import Policies, read_policies
@@ -41,6 +42,7 @@ ENVIRONMENT_KEYS = (
     "parallelism",
     "drift",
     "policies",
+    "approval",
     "promoted_from",
     "promote",
     "health",
@@ -84,7 +86,7 @@ def load(
         found = "nothing" if ROOT not in pillar else "an empty mapping"
         expected = "a mapping with providers and environments (is the pillar targeted to this id?)"
         raise ConfigError(problems or [Problem(ROOT, found, expected)])
-    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog", "releases"))
+    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog", "releases", "groups"))
     providers = _read_providers(root.section("providers"))
     defaults = read_defaults(root.section("defaults"), ON_ERROR)
     problems.extend(validate_vault(pillar[ROOT].get("vault") or {}))
@@ -92,10 +94,10 @@ def load(
     if environment is not None and environment not in section.tree:
         raise UnknownName("environment", environment, section.tree, nearest(environment, section.tree))
     names = [environment] if environment is not None else [str(name) for name in section.tree]
-    policies = read_policies(root, Policies())
+    policies, groups = read_policies(root, Policies()), read_groups(root.section("groups"))
     pins = read_pins(root)
     environments = {
-        name: _read_environment(section, name, defaults, providers, policies, promoted, pins.get(name, {}))
+        name: _read_environment(section, name, defaults, providers, policies, groups, promoted, pins.get(name, {}))
         for name in names
     }
     for each in environments.values():
@@ -124,6 +126,7 @@ def _read_environment(
     defaults: Defaults,
     providers: Mapping[str, Provider],
     policies: Policies,
+    groups: Groups,
     promoted: Promoted,
     pins: Mapping[str, str],
 ) -> Environment:
@@ -131,11 +134,12 @@ def _read_environment(
         section.problem(name, name, NAME_RULE)
     reader = section.section(name)
     reader.only(ENVIRONMENT_KEYS)
-    ignored = read_ignored_drift(reader)
+    ignored, approval = read_ignored_drift(reader), read_approval(reader, Approval(), groups)
     source = read_promoted_from(section, name)
     promote = read_promote(reader, bool(source))
     listed, releases = reader.section("components"), promoted(name, source, pins) if source else {}
     own = listed.tree
+    approvals = _read_approvals(listed, approval, groups)
     if source:
         listed = reader.nested("components", list_components(section, name, source, promote.exclude, releases))
     components = {}
@@ -156,7 +160,18 @@ def _read_environment(
         promoted_from=source,
         promote=promote,
         health=read_health(reader),
+        approval=approval,
+        approvals=approvals,
     )
+
+
+def _read_approvals(listed: Reader, base: Approval, groups: Groups) -> dict[str, Approval]:
+    """Of the components that say something themselves, those that were not promoted yet too."""
+    return {
+        str(key): read_approval(listed.section(key), base, groups)
+        for key, tree in listed.tree.items()
+        if isinstance(tree, Mapping) and "approval" in tree
+    }
 
 
 def _resolve(components: dict[str, Component], reader: Reader) -> dict[str, Component]:

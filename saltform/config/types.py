@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from saltform.config.approval import Approval
 from saltform.config.policies import Policies
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -173,3 +174,9 @@ class Environment:
     promoted_from: str = ""
     promote: Promote = Promote()
     health: Health | None = None
+    approval: Approval = Approval()
+    approvals: Mapping[str, Approval] = field(default_factory=dict)  # of the components that say something themselves
+
+    def approval_of(self, component: str) -> Approval:
+        """Of one that left the pillar too: then the environment's."""
+        return self.approvals.get(component, self.approval)

@@ -9,7 +9,7 @@ from saltform.operations import auditing
 from saltform.operations.history import alive, run_entry
 from saltform.operations.result import result
 from saltform.operations.services import Services
-from saltform.operations.snapshot import forget_snapshot
+from saltform.operations.snapshot import forget_kept_plans, forget_snapshot
 from saltform.runlog import now
 
 
@@ -25,6 +25,8 @@ def abandon(services: Services, run: str | None) -> dict[str, Any]:
     services.runlog.abandon(record.id, notes)
     auditing.note(services, record.environment, "abandon", record.id)
     forget_snapshot(services.layout.run(record.id))
+    services.runlog.approvals.withdraw(record.id)
+    forget_kept_plans(services.layout.run(record.id))
     return result(
         "abandon",
         environment=record.environment,

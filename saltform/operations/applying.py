@@ -28,28 +28,20 @@ def plan_and_apply(
     replace: list[str] | None = None,
 ) -> Status:
     """Plan into a file, judge it, and apply exactly that file. The file is gone afterwards, whatever happened."""
-    from saltform.operations.judging import judge_before_apply  # a run without changes doesn't pay for it
+    from saltform.operations import approving  # a run without changes doesn't pay for it
 
     plan_file = session.workspace / ".plan"
     mend(part, session)
     try:
-        part.tell("planning")
-        # A value that is gone with its upstream can't be evaluated, and a destroy without a refresh doesn't have to.
-        refresh = not any(isinstance(item, Unknown) for item in part.inputs.values())
-        stream = planning.run(session, plan_file, refresh=refresh, destroy=destroy, replace=replace or ())
-        note_plan(part.step, stream)
-        if not stream.changed:
-            if not destroy:
-                part.record_applied()
-            return Status.UNCHANGED
-        if preserve_data:
-            guard_data(part, stream)
-        judge_before_apply(part, session, plan_file, stream)
+        if not approving.restored(part, plan_file):
+            ended = _plan(part, session, plan_file, preserve_data, destroy, replace)
+            if ended is not None:
+                return ended
         part.record_before_destroy() if destroy else part.record_before_apply()
         part.keep_state_version()
         audit_before_apply(part, plan_file)
         part.tell("applying")
-        deletes = any(change["action"] in ("delete", "replace") for change in stream.changes)
+        deletes = any(change["action"] in ("delete", "replace") for change in part.step.details["changes"])
         at_work = dataclasses.replace(part.renewed(session), deletes=deletes)
         before = part.head
         try:
@@ -61,9 +53,33 @@ def plan_and_apply(
         plan_file.unlink(missing_ok=True)
     part.step.details["counts"] = applied.counts
     part.step.exit_code = 0
+    approving.forget(part.opened, part.component.name)
     if not destroy:
         part.record_applied()
     return Status.DESTROYED if destroy else Status.APPLIED
+
+
+def _plan(
+    part: Part, session: Session, plan_file: Path, preserve_data: bool, destroy: bool, replace: list[str] | None
+) -> Status | None:
+    """Plan and judge. How the step ends if there is nothing to apply, or nothing to apply yet."""
+    from saltform.operations import approving
+    from saltform.operations.judging import judge_before_apply
+
+    part.tell("planning")
+    # A value that is gone with its upstream can't be evaluated, and a destroy without a refresh doesn't have to.
+    refresh = not any(isinstance(item, Unknown) for item in part.inputs.values())
+    stream = planning.run(session, plan_file, refresh=refresh, destroy=destroy, replace=replace or ())
+    note_plan(part.step, stream)
+    if not stream.changed:
+        if not destroy:
+            part.record_applied()
+        return Status.UNCHANGED
+    if preserve_data:
+        guard_data(part, stream)
+    judged = judge_before_apply(part, session, plan_file, stream)
+    waits = approving.must_wait(part, session, plan_file, stream, judged)
+    return Status.AWAITING_APPROVAL if waits else None
 
 
 def audit_before_apply(part: Part, plan_file: Path) -> None:
@@ -77,6 +93,7 @@ def audit_before_apply(part: Part, plan_file: Path) -> None:
         plan=hashlib.sha256(plan_file.read_bytes()).hexdigest(),
         counts=step.details["counts"],
         release=step.release,
+        **{name: step.details[name] for name in ("approved_by",) if step.details.get(name)},
     )
 
 

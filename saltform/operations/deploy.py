@@ -11,6 +11,7 @@ from saltform.graph import Graph
 from saltform.operations import plan as planned
 from saltform.operations.applying import plan_and_apply
 from saltform.operations.choosing import chosen, orphan_note
+from saltform.operations.foreseeing import previews, still_waiting
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
@@ -55,6 +56,7 @@ def run_deploy(
         notes,
         resumed=resumed,
         unchanged=lambda: _unchanged(opened, options, run.graph),
+        foresee=lambda: previews(run, options),
     )
     for old, new in renames(opened, names):
         move_state(opened, old, new)
@@ -104,6 +106,8 @@ def _is_unchanged(opened: Opened, name: str) -> bool:
 
 
 def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
+    if opened.requests and still_waiting(opened, name, step):
+        return Status.AWAITING_APPROVAL
     component = opened.component(name)
     part = Part(opened, component, opened.known_inputs(component), step)
     replace = [

@@ -11,6 +11,7 @@ from saltform.errors import EXIT_CHANGES, EXIT_DONE
 from saltform.graph import Graph
 from saltform.operations import errored
 from saltform.operations.applying import plan_and_apply
+from saltform.operations.foreseeing import previews, still_waiting
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
@@ -56,6 +57,7 @@ def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = No
         options.parallelism or opened.environment.parallelism,
         notes,
         resumed=resumed,
+        foresee=lambda: previews(run, options, destroy=True),
     )
     returned = run.execute(lambda name, step: destroy_step(opened, options, name, step))
     write_index(opened)
@@ -129,6 +131,8 @@ def _preview(opened: Opened, order: Graph, notes: list[str]) -> dict[str, Any]:
 
 def destroy_step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
     """Destroy one component, as it was applied last."""
+    if opened.requests and still_waiting(opened, name, step):
+        return Status.AWAITING_APPROVAL
     component = opened.component(name)
     empty = not opened.resources(name) and not errored.left(opened.services.layout, opened.name, name)
     if empty and _nothing_there(opened, name, step):
@@ -141,9 +145,10 @@ def destroy_step(opened: Opened, options: Options, name: str, step: StepRecord) 
             part.prepare(session)
             return plan_and_apply(part, session, options.preserve_data, destroy=True)
 
-        retrying(part, session, work)
-        part.record_destroyed()
-    return Status.DESTROYED
+        status = retrying(part, session, work)
+        if status is not Status.AWAITING_APPROVAL:
+            part.record_destroyed()
+    return status if status is Status.AWAITING_APPROVAL else Status.DESTROYED
 
 
 def _nothing_there(opened: Opened, name: str, step: StepRecord) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from saltform.config.approval import NEVER
 from saltform.errors import PolicyDenied
 from saltform.operations.explaining import read_plan
 from saltform.operations.part import Part
@@ -16,27 +18,48 @@ from saltform.terraform.session import Session
 from saltform.workspace.root import address_in_module
 
 
-def judge_before_apply(part: Part, session: Session, plan_file: Path, stream: planning.PlanStream) -> None:
-    """Verdicts on record; raises PolicyDenied if the plan must not be applied."""
-    judge = part.opened.judge
+@dataclass(frozen=True)
+class Judged:
+    """What the rules say about a plan, and the plan itself if its values had to be read for that."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    plan: Plan | None = None
+
+    def of_level(self, *levels: str) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if verdict.level in levels]
+
+
+def judge_before_apply(part: Part, session: Session, plan_file: Path, stream: planning.PlanStream) -> Judged:
+    """Verdicts on record; raises PolicyDenied if the plan must not be applied, whoever agrees."""
+    judge, plan = part.opened.judge, None
     if judge.needs_values:
         part.tell("judging")
-        found = judge.judge(read_plan(part, session, plan_file), about(part))
+        plan = read_plan(part, session, plan_file)
+        found = judge.judge(plan, about(part))
     else:
         found = judge.judge_actions(
             Change(address_in_module(each["address"]), each["resource_type"], each["action"])
             for each in stream.changes
         )
     note_verdicts(part, found)
-    stopping = (DENY,) if part.opened.undoing else (DENY, APPROVE)
-    refused = [verdict for verdict in found if verdict.level in stopping]
+    judged = Judged(tuple(found), plan)
+    refused = judged.of_level(*_stopping(part))
     if refused:
         raise PolicyDenied(part.component.name, [verdict.as_dict() for verdict in refused])
+    return judged
 
 
-def judge_preview(part: Part, plan: Plan) -> None:
+def _stopping(part: Part) -> tuple[str, ...]:
+    """Where nobody is ever asked, a rule that wants a person denies; undoing a run needs no person."""
+    never = part.opened.environment.approval_of(part.component.name).when == NEVER
+    return (DENY, APPROVE) if never and not part.opened.undoing else (DENY,)
+
+
+def judge_preview(part: Part, plan: Plan) -> Judged:
     """The same verdicts, for whoever only wants to know."""
-    note_verdicts(part, part.opened.judge.judge(plan, about(part)))
+    found = part.opened.judge.judge(plan, about(part))
+    note_verdicts(part, found)
+    return Judged(tuple(found), plan)
 
 
 def note_verdicts(part: Part, found: list[Verdict]) -> None:

@@ -16,9 +16,10 @@ from saltform.operations.promoted import PromotedSet, Wanted, promoted_set
 from saltform.operations.released import Released, released
 from saltform.operations.services import Services
 from saltform.runlog import ComponentRecord
+from saltform.runlog.approvals import Decision, Request
 from saltform.terraform.mirror import CliConfig, prepare
 from saltform.tfstate.local import LocalStates
-from saltform.workspace.fingerprint import digest_key
+from saltform.workspace.fingerprint import private_key
 from saltform.workspace.git import GitModules
 from saltform.workspace.modules import Module, Modules
 from saltform.workspace.root import Inputs, Unknown, Value
@@ -44,6 +45,8 @@ class Opened:
         self.services = services
         self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
         self.noted: list[str] = []  # what came up on the way and belongs into the run's notes
+        self.requests: dict[str, Request] = {}  # of a run that goes on: what awaits approval, and what was said
+        self.decisions: list[Decision] = []
         self.releases: dict[str, Released] = {}  # the components that are as a release says
         self.modules = self.modules_of(services)
         self.modules.pin(modules or {})
@@ -95,7 +98,7 @@ class Opened:
 
     @cached_property
     def digest_key(self) -> bytes:
-        return digest_key(self.services.layout.key)
+        return private_key(self.services.layout.key)
 
     @cached_property
     def judge(self) -> Judge:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from saltform.errors import TerraformError
 from saltform.operations.applying import note_plan
 from saltform.operations.choosing import chosen, orphan_note
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
+from saltform.operations.orphans import lost_secrets
 from saltform.operations.part import Part
 from saltform.operations.renames import planned_from, renames
 from saltform.operations.running import Run
@@ -26,6 +27,9 @@ from saltform.status import Status
 from saltform.terraform import planning
 from saltform.terraform.session import Session
 from saltform.workspace.root import PENDING, Unknown, address_in_root
+
+if TYPE_CHECKING:
+    from saltform.operations.judging import Judged
 
 _NOT_KNOWN_YET = ("Invalid count argument", "Invalid for_each argument")
 
@@ -51,27 +55,36 @@ def run_plan(opened: Opened, options: Options, verb: str, said: Sequence[str] = 
     run.notes += [f"{old} would become {new}: its state would be moved" for old, new in renames(opened, names)]
     if opened.orphans:
         run.notes.append(orphan_note(opened))
-    returned = run.execute(_Planner(opened, options).step)
+    returned = run.execute(Planner(opened, options).step)
     returned["orphans"] = sorted(opened.orphans)
     return returned
 
 
-class _Planner:
+class Planner:
     """Remembers which outputs each plan leaves unknown, for the plans of those that need them."""
 
-    def __init__(self, opened: Opened, options: Options) -> None:
+    def __init__(self, opened: Opened, options: Options, destroy: bool = False) -> None:
         self._opened = opened
         self._options = options
+        self._destroy = destroy
         self._unknown: dict[str, set[tuple[str, str]]] = {}
+        self.judged: dict[str, tuple[Part, Judged]] = {}  # those that change something
+
+    def leave_unknown(self, name: str, outputs: Iterable[str]) -> None:
+        """What a component's outputs will be is not known, though it isn't planned here."""
+        self._unknown[name] = {(name, output) for output in outputs}
 
     def step(self, name: str, step: StepRecord) -> Status:
         component = self._opened.component(name)
         unknown = {pair for need in component.needs for pair in self._unknown.get(need, ())}
         inputs = self._opened.inputs(component, unknown)
+        if self._destroy:
+            inputs = {**inputs, **lost_secrets(self._opened, name)}
         part = Part(self._opened, component, inputs, step)
         waits_for = sorted({item.component for item in inputs.values() if isinstance(item, Unknown)})
         replace = [address_in_root(address) for address in self._options.replace]
-        if not waits_for and not self._options.refresh and not replace and part.unchanged():
+        looks = self._destroy or self._options.refresh or replace
+        if not waits_for and not looks and part.unchanged():
             return Status.UNCHANGED
         step.details["waits_for"] = waits_for
         stream = self._plan(part, replace, bool(waits_for))
@@ -103,14 +116,14 @@ class _Planner:
 
         plan_file = session.workspace / ".preview"
         try:
-            stream = planning.run(session, plan_file, replace=replace, lock=False)
+            stream = planning.run(session, plan_file, replace=replace, lock=False, destroy=self._destroy)
             _leave_out_placeholders(stream)
             note_plan(part.step, stream)
             if stream.changes:
                 part.tell("reading the plan")
                 plan = read_plan(part, session, plan_file)
                 note_values(part.step, plan)
-                judge_preview(part, plan)
+                self.judged[part.component.name] = part, judge_preview(part, plan)
             return stream
         finally:
             plan_file.unlink(missing_ok=True)

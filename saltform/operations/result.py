@@ -47,7 +47,7 @@ def step_entry(step: StepRecord, seconds: float) -> dict[str, Any]:
         "destroy": counts.get("remove", 0),
         "changes": step.details.get("changes", []),
     }
-    for name in ("outputs", "verdicts", "waits_for", "drift", "check", "retries", "error"):
+    for name in ("outputs", "verdicts", "waits_for", "approval", "approved_by", "drift", "check", "retries", "error"):
         if step.details.get(name):
             entry[name] = step.details[name]
     if step.log:

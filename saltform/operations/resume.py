@@ -22,11 +22,23 @@ from saltform.operations.history import alive
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.services import Services
-from saltform.operations.snapshot import READ_ANEW, RESUMABLE, Snapshot, kept_part, read_snapshot, same
+from saltform.operations.snapshot import RESUMABLE, Snapshot, gone_on_with, kept_part, read_snapshot, same
 from saltform.runlog import RunRecord, locks, now
+from saltform.status import Status
 from saltform.workers import cancelling
 
 LOOK_EVERY = 0.1
+_TOUCHED = tuple(
+    status.value
+    for status in (  # not only looked at
+        Status.RUNNING,
+        Status.APPLIED,
+        Status.DESTROYED,
+        Status.ROLLED_BACK,
+        Status.FAILED,
+        Status.CANCELLED,
+    )
+)
 
 
 def resume(services: Services, run: str | None = None) -> dict[str, Any]:
@@ -37,12 +49,11 @@ def resume(services: Services, run: str | None = None) -> dict[str, Any]:
     record.notes.append(f"resumed by {services.author} at {now()}, after it {_ended(services, record)}")
     record.notes += _differences(services, record.environment, snapshot)
     today = services.pillar.get(ROOT) or {}
-    pillar = {
-        **services.pillar,
-        ROOT: {**snapshot.pillar, **{name: today[name] for name in READ_ANEW if name in today}},
-    }
+    pillar = {**services.pillar, ROOT: gone_on_with(snapshot.pillar, today, record.environment)}
     mine = dataclasses.replace(services, run_id=record.id, author=record.author, pillar=pillar)
     with Opened(mine, record.environment, snapshot.modules, snapshot.promoted) as opened:
+        opened.requests = services.runlog.approvals.of_run(record.id)
+        opened.decisions = services.runlog.approvals.decisions(record.id) if opened.requests else []
         _wait_for_what_is_left(opened, record)
         auditing.note(services, record.environment, "resume", record.id)
         return _VERBS[record.verb](opened, record)
@@ -64,7 +75,9 @@ def check_resumable(services: Services, record: RunRecord) -> None:
         fix = f"deploy again; or, if the rollback did not end: salt-run infrastructure.resume {record.rolled_back_by}"
         raise _refused(record, f"it was rolled back by run {record.rolled_back_by}", fix)
     later = [
-        item for item in services.runlog.runs(record.environment) if item.started > record.started and _changed(item)
+        item
+        for item in services.runlog.runs(record.environment, limit=1000)
+        if item.started > record.started and _changed(item) and _in_the_way(services, record, item)
     ]
     if later:
         found = f"run {later[-1].id} ({later[-1].verb} by {later[-1].author}) came after it"
@@ -73,7 +86,7 @@ def check_resumable(services: Services, record: RunRecord) -> None:
 
 def unfinished(services: Services, record: RunRecord) -> bool:
     """Whether a run stopped before it was through."""
-    stopped = record.status in ("failed", "cancelled") or (
+    stopped = record.status in ("failed", "cancelled", "waiting") or (
         record.status == "running" and not alive(services, record.id)
     )
     return stopped and record.verb in RESUMABLE and not record.rolled_back_by
@@ -92,12 +105,19 @@ def _changed(item: RunRecord) -> bool:
     return item.verb in RESUMABLE and item.status != "abandoned"
 
 
+def _in_the_way(services: Services, record: RunRecord, later: RunRecord) -> bool:
+    """A run that waited for people for a day is not in vain because others went on: only if they touched the same."""
+    if record.status != "waiting":
+        return True
+    return any(step.component in record.graph and step.status in _TOUCHED for step in services.runlog.steps(later.id))
+
+
 def _refused(record: RunRecord, detail: str, fix: str) -> SaltformError:
     return SaltformError(f"run {record.id} can't be resumed", detail, fix, run=record.id)
 
 
 def _ended(services: Services, record: RunRecord) -> str:
-    words = {"failed": "had failed", "cancelled": "was cancelled"}
+    words = {"failed": "had failed", "cancelled": "was cancelled", "waiting": "had waited for approval"}
     return words.get(record.status, f"died (last seen {last_seen(services, record)})")
 
 

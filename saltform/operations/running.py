@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import traceback
 from collections import Counter
@@ -16,25 +17,28 @@ from saltform.errors import (
     EXIT_DONE,
     EXIT_FAILED,
     EXIT_LOCKED,
+    EXIT_WAITING,
     Cancelled,
     Locked,
     SaltformError,
 )
-from saltform.events import step_tag
+from saltform.events import approval_tag, step_tag
 from saltform.files import make_folder
 from saltform.graph import Graph
 from saltform.operations import auditing
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.result import result, step_entry
-from saltform.operations.snapshot import RESUMABLE, forget_snapshot, keep_snapshot
+from saltform.operations.snapshot import RESUMABLE, forget_kept_plans, forget_snapshot, keep_snapshot
 from saltform.report import words
 from saltform.runlog import RunRecord, StepRecord, locks
 from saltform.schedule import Schedule
 from saltform.status import Status
 from saltform.workers import CANCEL, cancelling, pump, watching
 
+_STATUS = {EXIT_CANCELLED: "cancelled", EXIT_DONE: "done", EXIT_CHANGES: "done", EXIT_WAITING: "waiting"}
 _DONE = (Status.APPLIED, Status.UNCHANGED, Status.DESTROYED, Status.ROLLED_BACK)
+Foresee = Callable[[str, StepRecord], None]  # looks at one component that can't start yet
 Work = Callable[[str, StepRecord], Status]  # does one component; fills the record in; raises SaltformError
 
 
@@ -53,6 +57,7 @@ class Run:
     seconds: dict[str, float] = field(default_factory=dict)
     resumed: RunRecord | None = None  # the record of this very run, when it goes on after it had ended or died
     unchanged: Callable[[], Iterable[str]] = tuple  # those that are known to have nothing to do before any starts
+    foresee: Callable[[], Foresee] | None = None  # what is to come of those that need one that awaits approval
     off_record: bool = False  # a step could not be put on record, so nobody can say that the run went well
 
     def execute(self, work: Work) -> dict[str, Any]:
@@ -136,6 +141,28 @@ class Run:
                 self._tell(step)
 
         pump(schedule, one, self.parallelism, self.opened.services.cancel, left_out)
+        pending = [name for name in left if schedule.status(name) is Status.PENDING]
+        if pending:
+            self._leave_pending([StepRecord(name, reason=schedule.reason(name)) for name in pending])
+
+    def _leave_pending(self, steps: list[StepRecord]) -> None:
+        """What needs one that awaits approval: on record, and looked at as far as it can be foreseen."""
+        services = self.opened.services
+        services.runlog.add_steps(services.run_id, steps)
+        self.steps.update({step.component: step for step in steps})
+        if self.foresee is not None:
+            look = self.foresee()
+
+            def one(name: str) -> tuple[Status, str]:
+                with contextlib.suppress(SaltformError):  # its own step will say what is wrong, once it is its turn
+                    look(name, self.steps[name])
+                services.runlog.end_step(services.run_id, self.steps[name])
+                return Status.DEFERRED, ""
+
+            ahead = Schedule(self.graph.subset([step.component for step in steps]))
+            pump(ahead, one, self.parallelism, services.cancel, lambda _: None)
+        for step in steps:
+            self._tell(step)
 
     def _do(self, name: str, work: Work) -> StepRecord:
         services = self.opened.services
@@ -197,9 +224,7 @@ class Run:
     def _end(self, record: RunRecord, seconds: float) -> None:
         services = self.opened.services
         record.exit_code = self._exit_code()
-        record.status = {EXIT_CANCELLED: "cancelled", EXIT_DONE: "done", EXIT_CHANGES: "done"}.get(
-            record.exit_code, "failed"
-        )
+        record.status = _STATUS.get(record.exit_code, "failed")
         record.summary = self.summary(seconds)
         asked = services.layout.run(record.id) / CANCEL
         if asked.exists():
@@ -212,6 +237,20 @@ class Run:
         auditing.note_run(services, record, self.steps)
         if record.status == "done":
             forget_snapshot(services.layout.run(record.id))
+            if self.opened.requests:
+                services.runlog.approvals.withdraw(record.id)
+                forget_kept_plans(services.layout.run(record.id))
+        elif record.exit_code == EXIT_WAITING:
+            self._tell_who_has_to_act(record)
+
+    def _tell_who_has_to_act(self, record: RunRecord) -> None:
+        waiting = {name: step.details["approval"] for name, step in self.steps.items() if "approval" in step.details}
+        said = {"what": "asked", "run": record.id, "verb": record.verb, "environment": record.environment}
+        command = f"salt-run infrastructure.approve {record.id}"
+        self.opened.services.events.fire(
+            approval_tag(record.environment, record.id),
+            said | {"author": record.author, "components": waiting, "command": command},
+        )
 
     def add_notes(self, *notes: str) -> None:
         """What is known only after the run has ended."""
@@ -232,6 +271,8 @@ class Run:
         if failed:
             locked = all(step.details.get("error", {}).get("type") == Locked.__name__ for step in failed)
             return EXIT_LOCKED if locked else EXIT_FAILED
+        if statuses[Status.AWAITING_APPROVAL.value]:
+            return EXIT_WAITING
         if statuses[Status.PLANNED.value] or statuses[Status.DEFERRED.value]:
             return EXIT_CHANGES
         return EXIT_DONE

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from saltform.operations.history import run_entry
 from saltform.operations.result import result, step_entry
 from saltform.operations.services import Services
-from saltform.runlog import StepRecord
+from saltform.runlog import StepRecord, seconds_between
 
 
 def show(services: Services, run: str) -> dict[str, Any]:
@@ -40,5 +39,4 @@ def _recorded_step(step: StepRecord) -> dict[str, Any]:
 def _seconds(step: StepRecord) -> float:
     if not (step.started and step.ended):
         return 0.0
-    began, ended = (datetime.fromisoformat(item.replace("Z", "+00:00")) for item in (step.started, step.ended))
-    return (ended - began).total_seconds()
+    return seconds_between(step.started, step.ended)

@@ -7,6 +7,7 @@ a password can stand there) and other pillar, credentials above all, are never k
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from saltform.config.load import ROOT
 from saltform.errors import StateError
 from saltform.files import write_atomic
+from saltform.layout import KEPT_PLANS
 
 if TYPE_CHECKING:
     from saltform.operations.opened import Opened
 
 RESUMABLE = ("deploy", "destroy", "promote", "rollback")
-READ_ANEW = ("vault", "runlog")
+READ_ANEW = ("vault", "runlog", "groups", "roles")
 _FILE = "configuration.json"
 
 
@@ -40,6 +42,11 @@ def kept_part(pillar: Mapping[str, Any]) -> dict[str, Any]:
 
 def forget_snapshot(folder: Path) -> None:
     (folder / _FILE).unlink(missing_ok=True)
+
+
+def forget_kept_plans(folder: Path) -> None:
+    """Those that awaited approval: nobody will apply them."""
+    shutil.rmtree(folder / KEPT_PLANS, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,27 @@ def read_snapshot(folder: Path) -> Snapshot:
             f"what it was told to do is not there any more: {folder / _FILE}: {error}",
             "deploy again: it goes on from what the states say",
         ) from None
+
+
+def gone_on_with(snapshot: Mapping[str, Any], today: Mapping[str, Any], environment: str) -> dict[str, Any]:
+    """The pillar for a run that goes on: what it began with, and who may approve as it is by now."""
+    anew = {name: today[name] for name in READ_ANEW if name in today}
+    now = (today.get("environments") or {}).get(environment) or {}
+    then = snapshot["environments"][environment]
+    today_said = now.get("components") or {}
+    components = {
+        name: _with_approval(component or {}, today_said.get(name))
+        for name, component in (then.get("components") or {}).items()
+    }
+    if then.get("promoted_from"):  # there a component that nothing is said about is not mentioned
+        components = {name: _with_approval({}, said) for name, said in today_said.items()} | components
+    environments = {**snapshot["environments"], environment: {**_with_approval(then, now), "components": components}}
+    return {**snapshot, **anew, "environments": environments}
+
+
+def _with_approval(then: Mapping[str, Any], now: Mapping[str, Any] | None) -> dict[str, Any]:
+    kept = {name: value for name, value in then.items() if name != "approval"}
+    return kept | ({"approval": now["approval"]} if now and "approval" in now else {})
 
 
 def same(pillar: Mapping[str, Any], snapshot: Mapping[str, Any]) -> bool:

@@ -27,7 +27,11 @@ def status(services: Services, environment: str) -> dict[str, Any]:
         summary=_count(components, len(orphans), environment),
         components=components | orphans,
         orphans=sorted(orphans),
-        notes=[*_dead_runs(services, environment), *_errored(services, environment, [*components, *orphans])],
+        notes=[
+            *_dead_runs(services, environment),
+            *_waiting_runs(services, environment),
+            *_errored(services, environment, [*components, *orphans]),
+        ],
     )
 
 
@@ -98,4 +102,12 @@ def _dead_runs(services: Services, environment: str) -> list[str]:
         f" (salt-run infrastructure.resume {run.id})"
         for run in services.runlog.runs(environment, limit=5)
         if run.status == "running" and not alive(services, run.id)
+    ]
+
+
+def _waiting_runs(services: Services, environment: str) -> list[str]:
+    return [
+        f"run {run.id} ({run.verb} by {run.author}) waits for approval: salt-run infrastructure.approve {run.id}"
+        for run in services.runlog.runs(environment, limit=5)
+        if run.status == "waiting"
     ]

@@ -24,7 +24,7 @@ def digest(plan: Plan, key: bytes) -> str:
     """Keyed: the values that it is made of could be guessed otherwise."""
     found = hmac.new(key, digestmod=hashlib.sha256)
     for change in plan:
-        found.update(canonical(_parts(change)).encode())
+        found.update(canonical(parts(change)).encode())
         found.update(b"\n")
     found.update(canonical(plan.outputs).encode())
     return found.hexdigest()
@@ -42,7 +42,8 @@ def refines(approved: Plan, later: Plan) -> bool:
     )
 
 
-def _parts(change: Change) -> list[Any]:
+def parts(change: Change) -> list[Any]:
+    """Everything that a change promises, in a fixed order."""
     return [*_fixed(change), sorted(map(list, change.replace_paths), key=canonical), change.before, change.after]
 
 

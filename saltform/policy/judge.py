@@ -19,7 +19,7 @@ from saltform.plan import Change, Plan, dangers
 from saltform.plan.dangers import CHECKS, NEED_NO_VALUES
 from saltform.policy.python_rules import PythonRule
 from saltform.policy.rego_rules import RegoRule
-from saltform.policy.verdicts import DENY, WARN, Verdict
+from saltform.policy.verdicts import APPROVE, DENY, WARN, Verdict
 
 Fetch = Callable[[str], Path]  # a folder of the file server → where it is on disk
 
@@ -57,6 +57,11 @@ class Judge:
     def needs_values(self) -> bool:
         strict = [rule for rule, level in self._policies.levels.items() if level not in (WARN, IGNORE)]
         return bool(self._policies.sources) or any(rule not in NEED_NO_VALUES for rule in strict)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether any rule could want a person."""
+        return bool(self._policies.sources) or APPROVE in self._policies.levels.values()
 
     def judge(self, plan: Plan, about: Mapping[str, Any]) -> list[Verdict]:
         """Every verdict on a plan. `about` says what it is a plan of."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from saltform.errors import EXIT_CHANGES, EXIT_WAITING
 from saltform.report import blocks
 from saltform.report.blocks import Section
 from saltform.report.style import MARKS, WORDS
@@ -59,6 +60,19 @@ def history(record: Record, width: int) -> list[Section]:
         what = item.get("summary") or f"{item.get('verb', '')} {item.get('environment', '')}"
         rows.append([str(item.get("id", "")), str(item.get("author", "")), _word(item.get("status", "")), what])
     return [[blocks.table(["run", "author", "status", "what"], rows)]] if rows else []
+
+
+def approvals(record: Record, width: int) -> list[Section]:
+    """What waits for a person, one line for each component."""
+    rows: list[list[blocks.Cell]] = []
+    for item in record.get("requests", []):
+        who = ", ".join(item["by"]) or "anybody"
+        have = f"{len(item['approved_by'])} of {item['count']}"
+        said = "; ".join([*item["why"], *([item["note"]] if item.get("note") else [])])
+        cells = [item["run"], item["author"], f"{item['environment']}/{item['component']}"]
+        rows.append([*cells, _word(item["standing"]), have, who, minute(item["expires"]), said])
+    titles = ["run", "asked by", "component", "status", "approved", "by", "expires", "why"]
+    return [[blocks.table(titles, rows)]] if rows else []
 
 
 def locks(record: Record, width: int) -> list[Section]:
@@ -132,7 +146,8 @@ def summary(record: Record) -> Section:
     if not text:
         return []
     style = "bold green" if record.get("success", True) else "bold red"
-    return [Text(clean(text), style="bold cyan" if record.get("retcode") == 2 else style)]
+    by_code = {EXIT_CHANGES: "bold cyan", EXIT_WAITING: "bold yellow"}
+    return [Text(clean(text), style=by_code.get(record.get("retcode", 0), style))]
 
 
 def mark(ok: bool) -> Text:

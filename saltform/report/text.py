@@ -70,6 +70,7 @@ def _sections(record: Record, width: int) -> list[Section]:
         "status": answers.status,
         "history": answers.history,
         "locks": answers.locks,
+        "approvals": answers.approvals,
         "audit": audit.entries,
         "sync_states": answers.synced,
         "preflight": answers.preflight,

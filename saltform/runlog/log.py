@@ -12,6 +12,7 @@ from typing import Any
 
 from saltform.config.names import nearest
 from saltform.errors import UnknownName
+from saltform.runlog.approvals import ApprovalLog
 from saltform.runlog.audit import AuditLog
 from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
@@ -28,6 +29,12 @@ def now(offset: float = 0.0) -> str:
     """This moment, or so many seconds from it."""
     moment = datetime.now(timezone.utc) + timedelta(seconds=offset)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds_between(begin: str, end: str) -> float:
+    """Between two moments as `now` gives them."""
+    first, last = (datetime.fromisoformat(item.replace("Z", "+00:00")) for item in (begin, end))
+    return (last - first).total_seconds()
 
 
 def new_run_id() -> str:
@@ -47,6 +54,10 @@ class RunLog:
     @property
     def drift(self) -> DriftLog:
         return DriftLog(self._database)
+
+    @property
+    def approvals(self) -> ApprovalLog:
+        return ApprovalLog(self._database)
 
     @property
     def audit(self) -> AuditLog:

@@ -79,8 +79,8 @@ def fingerprint(
     return digest(resolved)
 
 
-def digest_key(path: Path) -> bytes:
-    """The key for digests of sensitive values: made once for each master, private.
+def private_key(path: Path) -> bytes:
+    """A key that is made once for each master, and private.
 
     Two that make it at the same moment must end with the same one: the first link wins.
     """
@@ -94,5 +94,5 @@ def digest_key(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise WorkspaceError(
-            "can't read the digest key", str(error), "run as the user that owns the folder"
+            f"can't read the key {path.name}", str(error), "run as the user that owns the folder"
         ) from None

@@ -16,7 +16,7 @@ NAMES = {"consul": "app", "networking": "base"}
 NOTHING_TO_DO = {
     "acknowledge": "UnknownName",
     # Runs are named by an id that only the document has.
-    **dict.fromkeys(("resume", "abandon", "cancel", "log"), "UnknownName"),
+    **dict.fromkeys(("resume", "abandon", "cancel", "log", "approve", "reject"), "UnknownName"),
 }
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from saltform.errors import RunLogError, UnknownName
 from saltform.runlog import ComponentRecord, RunRecord, StepRecord
+from saltform.runlog.approvals import Decision, Request
+from saltform.runlog.audit import broken
 from saltform.runlog.database import migrations
 from saltform.runlog.drift import Check, Finding
 
@@ -161,3 +163,38 @@ class RunLogContract:
         assert other.drift.claim("staging", "net", "t6", "t9", "run-3")
         check = one.drift.checks("staging")["net"]
         assert (check.status, check.since, check.checked, check.run) == ("drifted", "t5", "t9", "run-3")
+
+    def test_many_writers_make_one_audit_chain(self, open_log):
+        logs = [open_log() for _ in range(4)]
+        about = {"action": "deploy", "author": "ada", "origin": "shell", "host": "master1", "run": "1"}
+
+        def write(number):
+            return logs[number % 4].audit.append("staging", "2026-11-16T00:00:00.000Z", about, {"ö": number})
+
+        with ThreadPoolExecutor(4) as pool:
+            newest = max(pool.map(write, range(20)), key=lambda anchor: anchor.number)
+        audit = logs[0].audit
+        assert (newest.number, audit.environments()) == (20, ["staging"])
+        assert list(broken(audit.entries("staging"), audit.head("staging"), newest, "master1")) == []
+        assert audit.entries("staging", "2026-11-17") == []
+
+    def test_what_waits_for_approval_and_what_people_said(self, log):
+        request = Request("1", "web", "staging", "p", "d", "f", 3, "l", {"why": ["ö"]}, "t0", "t9")
+        log.approvals.ask(request)
+        log.approvals.ask(dataclasses.replace(request, component="db"))
+        assert log.approvals.of_run("1")["web"] == request
+        assert [item.component for item in log.approvals.all()] == ["db", "web"]
+        assert log.approvals.all("production") == []
+        assert log.approvals.remind(request, "expiring")
+        assert not log.approvals.remind(request, "expiring")
+        said = Decision("1", "web", "d", "alice", "master", "approved", "", "t1")
+        log.approvals.decide([said, dataclasses.replace(said, author="bob", moment="t2")])
+        log.approvals.decide([dataclasses.replace(said, decision="rejected", moment="t3")])
+        assert [(each.author, each.decision) for each in log.approvals.decisions("1")] == [
+            ("bob", "approved"),
+            ("alice", "rejected"),
+        ]
+        log.approvals.withdraw("1", "web")
+        assert list(log.approvals.of_run("1")) == ["db"]
+        log.approvals.withdraw("1")
+        assert log.approvals.of_run("1") == {}

@@ -78,13 +78,16 @@ def test_a_plan_shows_the_verdicts(policed):
     assert "! terraform_data.this is called bad  (deny: names.rego)" in text.render(planned)
 
 
-def test_a_rule_that_wants_a_person_denies_as_long_as_there_is_no_approval(policed):
+def test_a_rule_that_wants_a_person_denies_where_nobody_is_ever_asked(policed):
     policed.rule("person.py", NEEDS_PERSON)
+    policed.world.infrastructure["environments"] = {
+        "staging": {"components": policed.world.components, "approval": {"when": "never"}}
+    }
     deployed = policed.call("deploy")
     assert deployed["retcode"] == 1
     assert "apply" not in policed.world.processes.commands()
-    assert "approval is not available yet" in deployed["steps"]["networking"]["error"]["fix"]
-    assert "needs approval" in deployed["steps"]["networking"]["error"]["detail"]
+    assert "approval: {when: policy}" in deployed["steps"]["networking"]["error"]["fix"]
+    assert "needs a person" in deployed["steps"]["networking"]["error"]["detail"]
 
 
 @pytest.mark.parametrize("render", [text.render, markdown.render])
@@ -145,5 +148,5 @@ def test_undoing_a_run_needs_no_approval(policed):
     assert statuses(returned["rollback"])["made"] == "destroyed"
     policed.world.components.pop("bad")
     policed.call("deploy")
-    refused = policed.call("destroy", yes=True)
-    assert refused["steps"]["made"]["error"]["type"] == "PolicyDenied"
+    waiting = policed.call("destroy", yes=True)
+    assert (waiting["retcode"], statuses(waiting)) == (3, {"made": "awaiting approval"})

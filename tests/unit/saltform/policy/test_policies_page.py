@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from saltform.config import load
+from saltform.config.approval import KEYS, WHEN
 from saltform.config.policies import BUILT_IN, Policies
 from saltform.plan import Change, Plan
 from saltform.policy import Judge
@@ -15,8 +16,8 @@ from saltform.policy import Judge
 PAGE = (Path(__file__).parents[4] / "docs" / "plans-and-approval.md").read_text()
 
 
-def block(language):
-    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+def block(language, holding=""):
+    (found,) = [each for each in re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) if holding in each]
     return found
 
 
@@ -27,11 +28,21 @@ def judged(folder, name, text, change):
 
 
 def test_the_pillar_of_the_page_is_valid():
-    tree = yaml.safe_load(block("yaml"))
+    tree = yaml.safe_load(block("yaml", "policies:"))
     tree["infrastructure"]["environments"]["production"]["components"] = {"a": {"module": "m"}}
     found = load(tree).environment("production").policies
     assert found.sources == ("salt://policies", "salt://strict/volumes.rego")
     assert (found.levels["open-to-world"], found.levels["data-destroyed"]) == ("deny", "deny")
+
+
+def test_the_approval_of_the_page_is_valid_and_every_key_and_word_is_there():
+    found = load(yaml.safe_load(block("yaml", "approval:"))).environment("production")
+    assert found.approval_of("database").count == 3
+    assert found.approval.users == {"alice", "bob", "carol", "dave"}
+    for key in KEYS:
+        assert f" {key}:" in block("yaml", "approval:")
+    for word in WHEN:
+        assert f"| `{word}` |" in PAGE
 
 
 def test_the_rule_in_rego_finds_what_it_is_for(tmp_path):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from saltform.runlog import RunLog
-from saltform.runlog.audit import Anchor, broken
+from saltform.runlog.audit import broken
 
 HOST = "master1"
 
@@ -125,18 +124,3 @@ def test_others_may_have_written_after_the_anchor(log, anchor):
 def test_an_entry_beyond_the_head_is_found(log, anchor, path):
     meddle(path, "UPDATE audit_heads SET number = 3")
     assert "the head says 3, but there are entries up to 4" in problems(log, anchor)
-
-
-def test_many_writers_make_one_chain(path):
-    logs = [RunLog(path) for _ in range(4)]
-
-    def write(number):
-        return logs[number % 4].audit.append("staging", "2026-11-16T00:00:00.000Z", about(), {"n": number})
-
-    with ThreadPoolExecutor(4) as pool:
-        anchors = list(pool.map(write, range(40)))
-    newest = max(anchors, key=lambda each: each.number)
-    assert newest == Anchor(40, newest.hash)
-    assert problems(logs[0].audit, newest) == []
-    for each in logs:
-        each.close()

@@ -11,7 +11,7 @@ import pytest
 
 from saltform.config import Component, Input, Provider
 from saltform.errors import WorkspaceError
-from saltform.workspace.fingerprint import digest, digest_key, fingerprint, release
+from saltform.workspace.fingerprint import digest, fingerprint, private_key, release
 from saltform.workspace.folder import Workspace, init_fingerprint
 from saltform.workspace.interface import Interface
 from saltform.workspace.modules import Module
@@ -138,14 +138,14 @@ def test_a_release_holds_expressions_and_not_the_values_of_one_environment(modul
     assert "https://127.0.0.1" not in str(made_of)
 
 
-def test_the_digest_key_is_made_once_and_private(tmp_path):
+def test_a_private_key_is_made_once_and_private(tmp_path):
     path = tmp_path / "state" / "key"
-    assert digest_key(path) == digest_key(path)
+    assert private_key(path) == private_key(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_all_who_make_the_digest_key_at_once_get_the_same_one(tmp_path):
     with ThreadPoolExecutor(8) as pool:
-        keys = set(pool.map(digest_key, [tmp_path / "key"] * 16))
+        keys = set(pool.map(private_key, [tmp_path / "key"] * 16))
     assert len(keys) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["key"]

@@ -1,0 +1,67 @@
+"""reject: one person says no to the plans of a run that wait for one. That is final: nothing of them is applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saltform.errors import EXIT_CANCELLED
+from saltform.graph import Graph
+from saltform.operations.deciding import Decisions, is_dry
+from saltform.operations.kept_plans import KeptPlans
+from saltform.operations.result import result
+from saltform.operations.services import Services
+from saltform.report import words
+from saltform.runlog import StepRecord
+from saltform.runlog.approvals import REJECTED
+from saltform.status import Status
+
+_TO_COME = (Status.PENDING.value, Status.DEFERRED.value, Status.AWAITING_APPROVAL.value)
+
+
+def reject(
+    services: Services, run: Any, components: Any = None, comment: Any = None, dry_run: Any = None
+) -> dict[str, Any]:
+    """Say no. What needs a rejected component is skipped; when nothing is left to wait for, the run is over."""
+    about, dry = Decisions.about(services, run, components), is_dry(dry_run)
+    about.check_open()
+    about.check_allowed(not_author=False)
+    skipped = _skipped(about)
+    if not dry:
+        about.decide(REJECTED, comment)
+        _settle(about, skipped)
+    record, names = about.record, ", ".join(about.requests)
+    return result(
+        "reject",
+        environment=record.environment,
+        run=record.id,
+        summary=f"{services.author} {'would reject' if dry else 'rejected'} {names} of run {record.id}",
+        notes=[f"skipped, because it needs that: {', '.join(skipped)}"] if skipped else [],
+    )
+
+
+def _skipped(about: Decisions) -> list[str]:
+    above = Graph(about.record.graph).dependents(list(about.requests))
+    steps = about.services.runlog.steps(about.record.id)
+    return sorted(step.component for step in steps if step.component in above and step.status in _TO_COME)
+
+
+def _settle(about: Decisions, skipped: list[str]) -> None:
+    services, record = about.services, about.record
+    steps = {step.component: step for step in services.runlog.steps(record.id)}
+    kept = KeptPlans(services.layout, record.id)
+    for name in about.requests:
+        _end(about, steps[name], Status.CANCELLED, about.standing(name).why)
+        kept.forget(name)
+    for name in skipped:
+        if name not in about.requests:
+            _end(about, steps[name], Status.SKIPPED, "needs what was rejected")
+    if record.status == "waiting" and not any(step.status in _TO_COME for step in steps.values()):
+        record.status, record.exit_code = "cancelled", EXIT_CANCELLED
+        statuses = [step.status for step in steps.values()]
+        record.summary = words.summary(record.verb, record.environment, statuses)
+        services.runlog.end(record)
+
+
+def _end(about: Decisions, step: StepRecord, status: Status, reason: str) -> None:
+    step.status, step.reason = status.value, reason
+    about.services.runlog.end_step(about.record.id, step)
