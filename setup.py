@@ -63,6 +63,7 @@ setup(
             "uvloop>=0.19",
             "prometheus-client>=0.20",
             "nats-py>=2.7",
+            "orjson>=3.9",
         ],
         "dev": [
             "setuptools>=68",

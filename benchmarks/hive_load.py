@@ -81,7 +81,7 @@ class _Client:
 
     def answered(self) -> bool:
         """Read what is there; true when the answer is complete."""
-        data = self.socket.recv(1 << 20)
+        data = self.socket.recv(1 << 16)  # more would cost a fresh mapping of memory each time
         if not data:
             raise ConnectionError("the server closed the connection")
         if self.missing >= 0:

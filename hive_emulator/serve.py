@@ -43,7 +43,7 @@ def run(options: Options) -> int:
     import uvloop
 
     _logging(options)
-    sys.setswitchinterval(0.0005)  # the store's thread gets its turn ten times as soon: more commits a second
+    sys.setswitchinterval(0.00005)  # the store's thread waits for its turn before and after every sync
     return uvloop.run(serve(options))
 
 

@@ -11,9 +11,9 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from hive_emulator.errors import ApiError
@@ -29,11 +29,11 @@ _PLAIN = re.compile(rf"{ALGORITHM} Credential=([^,= ]+), ?SignedHeaders=([a-z0-9
 _EMPTY_BODY = hashlib.sha256(b"").hexdigest()
 
 
-@dataclass(frozen=True)
-class Signed:
+class Signed(NamedTuple):
     """What a request says about its signature."""
 
     access_key: str
+    scope: str  # date/region/service/aws4_request
     date: str  # of the scope: 20260102
     region: str
     service: str
@@ -41,10 +41,6 @@ class Signed:
     signature: str
     timestamp: str  # 20260102T030405Z
     expires: int | None  # seconds, of a presigned request
-
-    @property
-    def scope(self) -> str:
-        return f"{self.date}/{self.region}/{self.service}/aws4_request"
 
 
 def incomplete(message: str) -> ApiError:
@@ -107,30 +103,36 @@ def _from_query(pairs: list[tuple[str, str]]) -> Signed:
 
 
 def _signed(credential: str, headers: str, signature: str, timestamp: str, expires: int | None) -> Signed:
-    parts = credential.split("/")
-    if len(parts) != 5 or not all(parts) or parts[4] != "aws4_request":
-        raise incomplete("Credential must have exactly 5 slash-delimited elements, ending in aws4_request.")
-    access_key, date, region, service, _ = parts
-    names = tuple(headers.split(";"))
+    access_key, scope, date, region, service = _credential(credential)
+    names = _names(headers)
     if "host" not in names:
         raise ApiError("SignatureDoesNotMatch", "'Host' must be a 'SignedHeader' in the AWS Authorization.", 403)
-    if not _REGION.match(region):
-        raise ApiError("SignatureDoesNotMatch", "Credential should be scoped to a valid region.", 403)
     if not _DATE.match(timestamp):
         raise incomplete(f"Date must be in ISO-8601 'basic format', like 20260102T030405Z. Got '{timestamp[:40]}'.")
     if timestamp[:8] != date:
         raise ApiError("SignatureDoesNotMatch", "Date in Credential scope does not match the request's date.", 403)
-    return Signed(access_key, date, region, service, names, signature, timestamp, expires)
+    return Signed(access_key, scope, date, region, service, names, signature, timestamp, expires)
+
+
+@lru_cache(maxsize=256)  # a client's is the same all day
+def _credential(credential: str) -> tuple[str, str, str, str, str]:
+    parts = credential.split("/")
+    if len(parts) != 5 or not all(parts) or parts[4] != "aws4_request":
+        raise incomplete("Credential must have exactly 5 slash-delimited elements, ending in aws4_request.")
+    access_key, date, region, service, _ = parts
+    if not _REGION.match(region):
+        raise ApiError("SignatureDoesNotMatch", "Credential should be scoped to a valid region.", 403)
+    return access_key, credential[len(access_key) + 1 :], date, region, service
+
+
+@lru_cache(maxsize=256)
+def _names(headers: str) -> tuple[str, ...]:
+    return tuple(headers.split(";"))
 
 
 def check_date(signed: Signed, now: datetime) -> None:
     """Refuse a request from too long ago, or from the future."""
-    text = signed.timestamp  # 20260102T030405Z; strptime is ten times as slow
-    try:
-        day = (int(text[:4]), int(text[4:6]), int(text[6:8]))
-        when = datetime(*day, int(text[9:11]), int(text[11:13]), int(text[13:15]), tzinfo=timezone.utc)
-    except ValueError:
-        raise incomplete(f"'{signed.timestamp}' is not a date.") from None
+    when = _moment(signed.timestamp)
     until = when + (SKEW if signed.expires is None else timedelta(seconds=signed.expires))
     if when - SKEW <= now <= until:
         return
@@ -139,6 +141,16 @@ def check_date(signed: Signed, now: datetime) -> None:
         raise ApiError("RequestExpired", f"Request has expired: it is of {signed.timestamp}, now is {ours}.")
     word = "expired" if now > until else "not yet current"
     raise ApiError("SignatureDoesNotMatch", f"Signature {word}: {signed.timestamp}, now is {ours}.", 403)
+
+
+@lru_cache(maxsize=256)  # many requests of one second
+def _moment(text: str) -> datetime:
+    """20260102T030405Z; strptime is ten times as slow."""
+    try:
+        day = (int(text[:4]), int(text[4:6]), int(text[6:8]))
+        return datetime(*day, int(text[9:11]), int(text[11:13]), int(text[13:15]), tzinfo=timezone.utc)
+    except ValueError:
+        raise incomplete(f"'{text}' is not a date.") from None
 
 
 def matches(request: Request, signed: Signed, secret: str) -> bool:

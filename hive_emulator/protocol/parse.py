@@ -41,15 +41,16 @@ def fields(raw: bytes) -> dict[str, str]:
         raise _malformed(f"The request has more than {MAX_FIELDS:,} parameters")
     if b"%" in raw and _BAD_ESCAPE.search(raw):
         raise _malformed("The request has a '%' that is not followed by two hexadecimal digits")
-    decode = _unquoted if b"%" in raw or b"+" in raw else _plain
-    found: dict[str, str] = {}
     try:
-        for pair in raw.split(b"&"):
-            name, _, value = pair.partition(b"=")
-            key = decode(name)
-            if key in found:
-                raise _malformed(f"The parameter {key[:60]} is given twice")
-            found[key] = decode(value)
+        text = raw.decode("utf-8")
+        found: dict[str, str] = {}
+        for pair in text.split("&"):
+            name, _, value = pair.partition("=")
+            if "%" in pair or "+" in pair:
+                name, value = _unquoted(name), _unquoted(value)
+            if name in found:
+                raise _malformed(f"The parameter {name[:60]} is given twice")
+            found[name] = value
     except UnicodeDecodeError:
         raise _malformed("The request is not valid UTF-8") from None
     found.pop("", None)
@@ -58,12 +59,8 @@ def fields(raw: bytes) -> dict[str, str]:
     return found
 
 
-def _plain(raw: bytes) -> str:
-    return raw.decode("utf-8")
-
-
-def _unquoted(raw: bytes) -> str:
-    return unquote_to_bytes(raw.replace(b"+", b" ")).decode("utf-8")
+def _unquoted(text: str) -> str:
+    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
 
 
 def tree(flat: dict[str, str]) -> dict[str, Node]:

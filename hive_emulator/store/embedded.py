@@ -2,7 +2,8 @@
 
 1. ``commit`` changes the state at once and joins the batch that is being collected.
 2. One thread writes batch after batch, each as one transaction: while the disk syncs one, the next collects
-   (group commit), so that many writers share a sync.
+   (group commit), so that many writers share a sync. A batch goes to SQLite as one JSON text in one statement:
+   the thread then needs Python's lock once for a batch, not a few times for each record.
 3. ``commit`` returns when its batch is on disk. Readers wait in ``settled`` for what the state already shows.
 4. When the disk refuses, every writer of the batch fails, and the state is read again from disk.
 """
@@ -11,14 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 import os
 import sqlite3
-import sys
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
+
+import orjson
 
 from hive_emulator.store.base import Change, Conflict, StoreFailed
 from hive_emulator.store.state import State
@@ -31,13 +34,49 @@ CREATE TABLE IF NOT EXISTS records (
     UNIQUE (account, region, kind, id)
 )
 """
-_PUT = """
-INSERT INTO records (account, region, kind, id, record) VALUES (?, ?, ?, ?, ?)
+_KEY = ", ".join(f"json_extract(value, '$[{place}]')" for place in range(4))
+_PUT = f"""
+INSERT INTO records (account, region, kind, id, record)
+SELECT {_KEY}, json_extract(value, '$[4]') FROM json_each(?) WHERE true
 ON CONFLICT (account, region, kind, id) DO UPDATE SET record = excluded.record
-"""
-_DELETE = "DELETE FROM records WHERE account = ? AND region = ? AND kind = ? AND id = ?"
+"""  # noqa: S608 - no part of it comes from outside
+_DELETE = f"DELETE FROM records WHERE (account, region, kind, id) IN (SELECT {_KEY} FROM json_each(?))"  # noqa: S608
 _ALL = "SELECT account, region, kind, id, record FROM records ORDER BY number"
-_Row = tuple[str, str, str, str, "str | None"]
+
+_Key = tuple[str, str, str, str]
+
+
+class _Batch:
+    """Records that are written together, the last word for each, and who waits for that."""
+
+    def __init__(self) -> None:
+        self.put: dict[_Key, bytes] = {}  # [account, region, kind, id, record] as JSON
+        self.delete: dict[_Key, bytes] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def add(self, change: Change) -> None:
+        """Take one change, its text made now: a record may not change, but what it holds could."""
+        wanted, other = (self.delete, self.put) if change.record is None else (self.put, self.delete)
+        key = change[:4]
+        wanted[key] = orjson.dumps((*key, change.record))
+        if other:
+            other.pop(key, None)
+
+    async def written(self) -> None:
+        """Return when it is on disk."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        await waiting
+
+    def end(self, error: StoreFailed | None = None) -> None:
+        """Tell everybody who waits."""
+        for waiting in self._waiting:
+            if waiting.done():  # gone away in the meantime
+                continue
+            if error is None:
+                waiting.set_result(None)
+            else:
+                waiting.set_exception(error)
 
 
 class EmbeddedStore:
@@ -48,18 +87,19 @@ class EmbeddedStore:
     def __init__(self, path: Path) -> None:
         self.state = State()
         self._path = path
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hive-store")
-        self._batch: list[_Row] = []
-        self._collecting: asyncio.Future[None] | None = None  # done when the batch is on disk
-        self._writing: asyncio.Future[None] | None = None  # the same of the batch before it
+        self._jobs: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
+        self._collecting: _Batch | None = None
+        self._writing: _Batch | None = None  # the one before it
         self._writer: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        loop = asyncio.get_running_loop()
         self._lock = _only_one(self._path)
+        self._thread = threading.Thread(target=self._work, name="hive-store", daemon=True)
+        self._thread.start()
         try:
-            self.state.apply(await loop.run_in_executor(self._thread, self._connect))
+            self.state.apply(await self._in_thread(self._connect))
         except sqlite3.DatabaseError as error:
+            self._end()
             raise StoreFailed(f"{self._path} can't be read: {error}") from error
 
     async def catch_up(self) -> None:
@@ -68,58 +108,68 @@ class EmbeddedStore:
     async def settled(self) -> None:
         shown = self._collecting or self._writing
         if shown is not None:
-            await asyncio.shield(shown)
+            await shown.written()
 
     async def commit(self, changes: Sequence[Change], unchanged: Callable[[], bool]) -> None:
         if not unchanged():
             raise Conflict
-        rows = [
-            (c.account, c.region, c.kind, c.id, _text(c.record) if c.record is not None else None) for c in changes
-        ]
+        if self._collecting is None:
+            self._collecting = _Batch()
+        for change in changes:
+            self._collecting.add(change)
         self.state.apply(changes)
-        self._batch += rows
-        await asyncio.shield(self._batch_written())
+        if self._writer is None:  # it begins when the requests that are here already have joined
+            self._writer = asyncio.get_running_loop().create_task(self._write_batches())
+        await self._collecting.written()
 
     async def close(self) -> None:
         await self.settled()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
-        self._thread.shutdown()
-        os.close(self._lock)
-
-    def _batch_written(self) -> asyncio.Future[None]:
-        loop = asyncio.get_running_loop()
-        if self._collecting is None:
-            self._collecting = loop.create_future()
-        if self._writer is None:
-            self._writer = loop.create_task(self._write_batches())
-        return self._collecting
+        await self._in_thread(self._db.close)
+        self._end()
 
     async def _write_batches(self) -> None:
-        loop = asyncio.get_running_loop()
         while self._collecting is not None:
-            batch, self._batch = self._batch, []
-            self._writing, self._collecting = self._collecting, None
+            batch = self._writing = self._collecting
+            self._collecting = None
             try:
-                await loop.run_in_executor(self._thread, self._write, batch)
+                await self._in_thread(partial(self._write, batch))
             except sqlite3.Error as error:
-                await self._failed(self._writing, error)
+                await self._failed(batch, error)
             else:
-                self._writing.set_result(None)
+                batch.end()
             self._writing = None
         self._writer = None
 
-    async def _failed(self, written: asyncio.Future[None], error: sqlite3.Error) -> None:
+    async def _failed(self, batch: _Batch, error: sqlite3.Error) -> None:
         """What was staged on top of the failed batch fails with it; then the disk's word counts."""
-        changes = await asyncio.get_running_loop().run_in_executor(self._thread, self._read)
-        waiting = [written, *([self._collecting] if self._collecting else [])]
-        self._batch, self._collecting = [], None
+        changes = await self._in_thread(self._read)
+        failed = [batch, *([self._collecting] if self._collecting else [])]
+        self._collecting = None
         self.state.clear()
         self.state.apply(changes)
-        for future in waiting:
-            future.set_exception(StoreFailed(f"{self._path} can't be written: {error}"))
-            future.exception()  # seen: a reader that went away must not leave a warning
+        for each in failed:
+            each.end(StoreFailed(f"{self._path} can't be written: {error}"))
+
+    async def _in_thread(self, job: Callable[[], Any]) -> Any:
+        done = asyncio.get_running_loop().create_future()
+        self._jobs.put((job, done))
+        return await done
+
+    def _end(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+        os.close(self._lock)
 
     # --- in the thread ---
+
+    def _work(self) -> None:
+        while (order := self._jobs.get()) is not None:
+            job, done = order
+            try:
+                call, answer = done.set_result, job()
+            except Exception as error:
+                call, answer = done.set_exception, error
+            done.get_loop().call_soon_threadsafe(call, answer)
 
     def _connect(self) -> list[Change]:
         self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
@@ -130,34 +180,26 @@ class EmbeddedStore:
         return self._read()
 
     def _read(self) -> list[Change]:
-        load = json.JSONDecoder(object_pairs_hook=_with_shared_names).decode
         rows = self._db.execute(_ALL)
-        return [Change(account, region, kind, id, load(text)) for account, region, kind, id, text in rows]
+        return [Change(account, region, kind, id, orjson.loads(text)) for account, region, kind, id, text in rows]
 
-    def _write(self, batch: list[_Row]) -> None:
+    def _write(self, batch: _Batch) -> None:
+        if not batch.delete:  # one statement is a transaction of its own
+            self._db.execute(_PUT, (_array(batch.put),))
+            return
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            for row in batch:
-                if row[4] is None:
-                    self._db.execute(_DELETE, row[:4])
-                else:
-                    self._db.execute(_PUT, row)
+            self._db.execute(_PUT, (_array(batch.put),))
+            self._db.execute(_DELETE, (_array(batch.delete),))
             self._db.execute("COMMIT")
         except sqlite3.Error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
 
-    def _disconnect(self) -> None:
-        self._db.close()
 
-
-_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-
-
-def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dict whose member names are kept once for all records: a third less memory."""
-    return {sys.intern(name): value for name, value in pairs}
+def _array(texts: dict[_Key, bytes]) -> str:
+    return f"[{b','.join(texts.values()).decode()}]"
 
 
 def _only_one(path: Path) -> int:

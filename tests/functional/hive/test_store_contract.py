@@ -212,6 +212,23 @@ def test_a_commit_larger_than_a_message_is_kept_whole(where: str, tmp_path: Path
 # --- the embedded store's own ---
 
 
+def test_writers_that_share_a_sync_are_kept_in_the_order_they_came(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with opened("embedded", tmp_path) as store:
+            for id in ("stays", "goes", "comes back"):
+                await put(store, "vpc", id, {"n": 0})
+            orders = [("goes", None), ("comes back", None), ("comes back", {"n": 1}), ("new", {"n": 2})]
+            orders += [("short-lived", {"n": 3}), ("short-lived", None), ("stays", {"n": 4}), ("stays", {"n": 5})]
+            changes = [Change(FIRST_ACCOUNT, REGION, "vpc", id, record) for id, record in orders]
+            await asyncio.gather(*(store.commit([change], lambda: True) for change in changes))
+            left = {row[3]: row[4] for row in contents(store)}
+            assert left == {"stays": {"n": 5}, "comes back": {"n": 1}, "new": {"n": 2}}
+        async with opened("embedded", tmp_path) as store:
+            assert {row[3]: row[4] for row in contents(store)} == left
+
+    run(test)
+
+
 def test_a_second_process_on_the_same_file_is_refused(tmp_path: Path) -> None:
     async def test() -> None:
         async with opened("embedded", tmp_path):
