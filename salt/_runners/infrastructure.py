@@ -244,6 +244,49 @@ def promote(
     return _call("promote", kwargs, source, environment, options)
 
 
+def rollback(
+    environment=None,
+    to=None,
+    components=None,
+    parallelism=None,
+    dry_run=None,
+    preserve_data=None,
+    **kwargs,
+):
+    """
+    Bring an environment back to what it was: earlier releases are applied again, through plan, policy and approval,
+    in stages with a check after each. What was not there then is destroyed, except for what holds data.
+
+    environment
+        The environment.
+
+    to
+        A run's id: how that run left the environment. Or a release as ``releases`` shows it: that one component. How
+        everything was before the last run that changed something when left out.
+
+    components
+        Names or globs of components, as a list or separated by commas; all when left out.
+
+    parallelism
+        How many components at once; pillar's value when left out.
+
+    dry_run
+        Show what would happen and change nothing.
+
+    preserve_data
+        ``False`` allows components marked ``stateful`` to be destroyed, or to delete or replace what they hold.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.rollback staging dry_run=True
+        salt-run infrastructure.rollback staging components=consul
+    """
+    options = _options(locals())
+    return _call("rollback", kwargs, environment, options)
+
+
 def drift(
     environment=None,
     components=None,

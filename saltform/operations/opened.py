@@ -37,10 +37,12 @@ class Opened:
         name: str | None,
         modules: Mapping[str, tuple[str, str]] | None = None,
         promoted: Wanted | None = None,
+        look_at_files: bool = True,
     ) -> None:
         """`modules` are references with the content that they stood for when a run began that goes on now.
 
         `promoted` are the releases of an environment with `promoted_from:`, instead of those on record.
+        Who goes back doesn't look at the module files: they may be what is wrong.
         """
         self.services = services
         self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
@@ -55,7 +57,7 @@ class Opened:
         self.infrastructure: Infrastructure = load(
             services.pillar,
             name or "",
-            inspect=self._check_modules,
+            inspect=self._check_modules if look_at_files else lambda _: (),
             has_orphans=lambda environment: bool(services.runlog.components(environment)),
             promoted=lambda environment, source, pins: self._releases(environment, source, pins, promoted),
         )

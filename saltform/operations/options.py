@@ -16,7 +16,7 @@ _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `plan`, `deploy`, `destroy` and `drift`. Names are the runner's argument names."""
+    """The options of verbs that are runs. Names are the runner's argument names."""
 
     components: tuple[str, ...] = ()
     only: bool = False
@@ -25,6 +25,7 @@ class Options:
     replace: tuple[str, ...] = ()
     preserve_data: bool = True
     yes: bool = False
+    to: str = ""  # a run or a release to go back to
     heal: bool = False
     over: float = 0.0  # seconds: checks start evenly over this window
     every: float = 0.0  # seconds: what was checked less than that ago is left out

@@ -15,7 +15,7 @@ from typing import Any
 
 from saltform.config.load import ROOT
 from saltform.errors import Cancelled, Locked, ModuleError, SaltformError, UnknownName
-from saltform.operations import auditing, promote, undoing
+from saltform.operations import auditing, promote, rollback, undoing
 from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
 from saltform.operations.history import alive
@@ -51,7 +51,8 @@ def resume(services: Services, run: str | None = None) -> dict[str, Any]:
     today = services.pillar.get(ROOT) or {}
     pillar = {**services.pillar, ROOT: gone_on_with(snapshot.pillar, today, record.environment)}
     mine = dataclasses.replace(services, run_id=record.id, author=record.author, pillar=pillar)
-    with Opened(mine, record.environment, snapshot.modules, snapshot.promoted) as opened:
+    files = record.verb != "rollback"
+    with Opened(mine, record.environment, snapshot.modules, snapshot.promoted, look_at_files=files) as opened:
         opened.requests = services.runlog.approvals.of_run(record.id)
         opened.decisions = services.runlog.approvals.decisions(record.id) if opened.requests else []
         _wait_for_what_is_left(opened, record)
@@ -102,7 +103,7 @@ def _wanted(services: Services, run: str | None) -> RunRecord:
 
 
 def _changed(item: RunRecord) -> bool:
-    return item.verb in RESUMABLE and item.status != "abandoned"
+    return item.verb in RESUMABLE and item.status != "abandoned" and not item.options.get("dry_run")
 
 
 def _in_the_way(services: Services, record: RunRecord, later: RunRecord) -> bool:
@@ -174,7 +175,9 @@ def _promote(opened: Opened, record: RunRecord) -> dict[str, Any]:
 
 
 def _rollback(opened: Opened, record: RunRecord) -> dict[str, Any]:
-    return undoing.execute(opened, record.options, [], record)
+    if "run" in record.options:  # that it undoes
+        return undoing.execute(opened, record.options, [], record)
+    return rollback.go_on(opened, record)
 
 
 _VERBS: Mapping[str, Callable[[Opened, RunRecord], dict[str, Any]]] = {

@@ -58,6 +58,7 @@ class Run:
     resumed: RunRecord | None = None  # the record of this very run, when it goes on after it had ended or died
     unchanged: Callable[[], Iterable[str]] = tuple  # those that are known to have nothing to do before any starts
     foresee: Callable[[], Foresee] | None = None  # what is to come of those that need one that awaits approval
+    trouble: str = ""  # why the run failed, although no step did
     off_record: bool = False  # a step could not be put on record, so nobody can say that the run went well
 
     def execute(self, work: Work) -> dict[str, Any]:
@@ -124,8 +125,9 @@ class Run:
         said = {"run": services.run_id, "verb": self.verb, "environment": self.opened.name, "count": len(steps)}
         services.events.fire(f"saltform/run/{services.run_id}/unchanged", said)
 
-    def _pump(self, work: Work) -> None:
-        left = [name for name in self.graph.needs if name not in self.steps]
+    def _pump(self, work: Work, names: list[str] | None = None) -> None:
+        """Do all that is not done yet, or only these."""
+        left = [name for name in self.graph.needs if name not in self.steps] if names is None else names
         schedule = Schedule(self.graph.subset(left), "continue" if self.on_error == "continue" else "stop")
 
         def one(name: str) -> tuple[Status, str]:
@@ -133,19 +135,14 @@ class Run:
             return Status(step.status), step.reason
 
         def left_out(names: list[str]) -> None:
-            steps = [StepRecord(name, schedule.status(name).value, schedule.reason(name)) for name in names]
-            if steps:
-                self.opened.services.runlog.add_steps(self.opened.services.run_id, steps)
-            for step in steps:
-                self.steps[step.component] = step
-                self._tell(step)
+            self._add(StepRecord(name, schedule.status(name).value, schedule.reason(name)) for name in names)
 
         pump(schedule, one, self.parallelism, self.opened.services.cancel, left_out)
         pending = [name for name in left if schedule.status(name) is Status.PENDING]
         if pending:
-            self._leave_pending([StepRecord(name, reason=schedule.reason(name)) for name in pending])
+            self.leave_pending([StepRecord(name, reason=schedule.reason(name)) for name in pending])
 
-    def _leave_pending(self, steps: list[StepRecord]) -> None:
+    def leave_pending(self, steps: list[StepRecord]) -> None:
         """What needs one that awaits approval: on record, and looked at as far as it can be foreseen."""
         services = self.opened.services
         services.runlog.add_steps(services.run_id, steps)
@@ -162,6 +159,18 @@ class Run:
             ahead = Schedule(self.graph.subset([step.component for step in steps]))
             pump(ahead, one, self.parallelism, services.cancel, lambda _: None)
         for step in steps:
+            self._tell(step)
+
+    def leave_out(self, names: Iterable[str], reason: str) -> None:
+        """These are not started any more."""
+        self._add(StepRecord(name, Status.SKIPPED.value, reason) for name in names)
+
+    def _add(self, steps: Iterable[StepRecord]) -> None:
+        added = list(steps)
+        if added:
+            self.opened.services.runlog.add_steps(self.opened.services.run_id, added)
+        for step in added:
+            self.steps[step.component] = step
             self._tell(step)
 
     def _do(self, name: str, work: Work) -> StepRecord:
@@ -265,7 +274,7 @@ class Run:
         statuses = Counter(step.status for step in self.steps.values())
         if statuses[Status.CANCELLED.value] or self.opened.services.cancel.is_set():
             return EXIT_CANCELLED
-        if self.off_record:
+        if self.off_record or self.trouble:
             return EXIT_FAILED
         failed = [step for step in self.steps.values() if step.status == Status.FAILED.value]
         if failed:

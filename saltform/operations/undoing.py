@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saltform.errors import EXIT_DONE, DataAtRisk
@@ -42,7 +42,7 @@ DESTROY = ""  # instead of a release: the component was not there before
 class _Undoing(Run):
     """A run over the reversed graph, and a second look at what went back."""
 
-    def _pump(self, work: Work) -> None:
+    def _pump(self, work: Work, names: list[str] | None = None) -> None:
         # Now that this run is on record: from here on this one can be resumed, and the other can't.
         self.opened.services.runlog.set_rolled_back_by(str(self.options["run"]), self.opened.services.run_id)
         super()._pump(work)
@@ -72,7 +72,7 @@ def execute(
     records = opened.records
     there = [name for name in back if name in records]
     graph = Graph({name: [need for need in _needs(opened, records[name]) if need in there] for name in there})
-    kept = _kept(opened, graph, back)
+    kept = kept_with_data(opened, graph, [name for name in graph.needs if back[name][0] == DESTROY])
     notes = [
         *(resumed.notes if resumed else [f"undoes run {of}"]),
         *notes,
@@ -103,6 +103,8 @@ def execute(
 def take_away(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
     """Destroy what was not there before; if it came by a promotion, that is undone, too."""
     status = destroy_step(opened, options, name, step)
+    if status is Status.AWAITING_APPROVAL:
+        return status
     opened.services.runlog.releases.forget_promoted(opened.name, name)
     return status
 
@@ -128,17 +130,20 @@ def _needs(opened: Opened, record: ComponentRecord) -> list[str]:
     return needs
 
 
-def _kept(opened: Opened, graph: Graph, back: Mapping[str, list[str]]) -> dict[str, str]:
-    holding = [
-        name
-        for name in graph.needs
-        if back[name][0] == DESTROY and opened.component(name).stateful and opened.resources(name)
-    ]
+def kept_with_data(opened: Opened, graph: Graph, doomed: Iterable[str]) -> dict[str, str]:
+    """Of what would be destroyed: what holds data and all that it needs, each with the reason why it stays."""
+    holding = [name for name in doomed if _stateful(opened, name) and opened.resources(name)]
     kept = dict.fromkeys(holding, "kept with its data, because it is stateful")
     for name in sorted(graph.closure(holding) - set(holding)):
         needed_by = ", ".join(item for item in holding if name in graph.closure([item]))
-        kept[name] = f"kept as the run left it, because {needed_by} needs it"
+        kept[name] = f"kept as it is, because {needed_by} needs it"
     return kept
+
+
+def _stateful(opened: Opened, name: str) -> bool:
+    """By what it was made of, or by what pillar says of it now."""
+    released: bool = opened.services.runlog.release(opened.records[name].release)["stateful"]
+    return released or opened.component(name).stateful
 
 
 def _back(opened: Opened, name: str, step: StepRecord) -> Status:

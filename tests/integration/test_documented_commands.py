@@ -15,6 +15,8 @@ NAMES = {"consul": "app", "networking": "base"}
 # Nothing has drifted in this cluster, so there is nothing to acknowledge: the command is understood, and says so.
 NOTHING_TO_DO = {
     "acknowledge": "UnknownName",
+    # There was only one deploy: nothing to go back to.
+    "rollback": "SaltformError",
     # Runs are named by an id that only the document has.
     **dict.fromkeys(("resume", "abandon", "cancel", "log", "approve", "reject"), "UnknownName"),
 }

@@ -148,7 +148,7 @@ def test_a_stateful_component_is_kept_with_what_it_needs_and_named(stack):
     assert statuses(returned["rollback"]) == {"last": "destroyed"}
     notes = "\n".join(returned["notes"])
     assert "vault: kept with its data" in notes
-    assert "net2: kept as the run left it, because vault needs it" in notes
+    assert "net2: kept as it is, because vault needs it" in notes
     assert outputs(stack)["vault"]["address"] == "app of net2"
 
 
