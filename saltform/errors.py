@@ -127,6 +127,10 @@ class WorkspaceError(SaltformError):
     """A workspace that can't be written: permissions, disk, a stray file in the way."""
 
 
+class NoRoom(WorkspaceError):
+    """A disk that takes nothing any more: full, or read-only."""
+
+
 class StateError(SaltformError):
     """A state that can't be read: malformed, newer than we know, out of reach."""
 
@@ -213,6 +217,10 @@ class Locked(SaltformError):
     """Another run holds the component."""
 
     exit_code = EXIT_LOCKED
+
+
+class LostLock(SaltformError):
+    """A lock that was held is somebody else's now, or may be: whoever had it stops."""
 
 
 class RunLogError(SaltformError):

@@ -8,11 +8,12 @@ import os
 import secrets
 from pathlib import Path
 
-from saltform.errors import WorkspaceError
+from saltform.errors import NoRoom, WorkspaceError
 
 _SAID = {
     errno.ENOSPC: ("the disk is full", "free some space, then run the same command again"),
     errno.EDQUOT: ("the disk quota is used up", "free some space, then run the same command again"),
+    errno.EFBIG: ("the file may not grow any more", "raise the limit (ulimit -f), then run the same command again"),
     errno.EACCES: ("permission denied", "run as the user that owns the folder, or fix its permissions"),
     errno.EPERM: ("operation not permitted", "run as the user that owns the folder, or fix its permissions"),
     errno.EROFS: ("the file system is read-only", "remount it writable, or set saltform:state_dir elsewhere"),
@@ -21,10 +22,14 @@ _SAID = {
 }
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
+
+
 def cannot_write(path: Path, error: OSError) -> WorkspaceError:
     """An OSError as a person should read it."""
     why, fix = _SAID.get(error.errno or 0, (error.strerror or str(error), "check the folder and its disk"))
-    return WorkspaceError("can't write", f"{error.filename or path}: {why}", fix, path=str(path))
+    kind = NoRoom if error.errno in _NO_ROOM else WorkspaceError
+    return kind("can't write", f"{error.filename or path}: {why}", fix, path=str(path))
 
 
 def make_folder(path: Path) -> Path:

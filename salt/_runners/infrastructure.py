@@ -98,6 +98,7 @@ def deploy(
     dry_run=None,
     replace=None,
     preserve_data=None,
+    wait=None,
     **kwargs,
 ):
     """
@@ -132,6 +133,10 @@ def deploy(
     preserve_data
         ``False`` allows a component marked ``stateful`` to delete or replace what it holds.
 
+    wait
+        How long each component waits for another run that holds it, such as ``5m``: in the order of asking. Without
+        it, a component that another run holds fails at once, with exit code 75.
+
     CLI Example:
 
     .. code-block:: bash
@@ -151,6 +156,7 @@ def destroy(
     on_error=None,
     dry_run=None,
     preserve_data=None,
+    wait=None,
     yes=None,
     **kwargs,
 ):
@@ -178,6 +184,10 @@ def destroy(
 
     preserve_data
         ``False`` destroys components marked ``stateful`` too; otherwise they and what they need are kept.
+
+    wait
+        How long each component waits for another run that holds it, such as ``5m``: in the order of asking. Without
+        it, a component that another run holds fails at once, with exit code 75.
 
     yes
         Really do it.
@@ -251,6 +261,7 @@ def rollback(
     parallelism=None,
     dry_run=None,
     preserve_data=None,
+    wait=None,
     **kwargs,
 ):
     """
@@ -275,6 +286,10 @@ def rollback(
 
     preserve_data
         ``False`` allows components marked ``stateful`` to be destroyed, or to delete or replace what they hold.
+
+    wait
+        How long each component waits for another run that holds it, such as ``5m``: in the order of asking. Without
+        it, a component that another run holds fails at once, with exit code 75.
 
     CLI Example:
 
@@ -579,7 +594,7 @@ def log(run="last", component=None, **kwargs):
 
 def locks(environment=None, **kwargs):
     """
-    Who works on what at this moment: run, author, host, process, since when.
+    Who works on what at this moment: run, author, host, process, since when, last heartbeat; and who waits for it.
 
     environment
         The environment.

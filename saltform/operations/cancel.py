@@ -1,4 +1,4 @@
-"""cancel: ask a run to stop, from any shell that sees its folder."""
+"""cancel: ask a run to stop, from any shell; one on another master is asked through the run log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def cancel(services: Services, run: str | None, now: Any = None) -> dict[str, An
         status = run_entry(services, record)["status"]
         raise SaltformError(f"run {record.id} doesn't run", f"it is {status}", run=record.id)
     asked = f"{'now' if hurry else 'in good order'}\ncancelled by {services.author} at {this_moment()}\n"
-    write_atomic(services.layout.run(record.id) / CANCEL, asked.encode())
+    if services.locks.is_here(record.id):
+        write_atomic(services.layout.run(record.id) / CANCEL, asked.encode())
+    else:
+        services.runlog.ask_to_cancel(record.id, asked)
     auditing.note(services, record.environment, "cancel", record.id, now=hurry)
     deadline = time.monotonic() + WAIT
     while alive(services, record.id) and time.monotonic() < deadline:

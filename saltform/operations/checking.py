@@ -22,7 +22,6 @@ from saltform.files import write_atomic
 from saltform.operations.hiding import drift_secrets
 from saltform.operations.opened import Opened
 from saltform.operations.part import Part
-from saltform.runlog import locks
 from saltform.terraform import planning, schema, show
 from saltform.terraform.session import Session
 from saltform.terraform.stream import masked
@@ -73,8 +72,7 @@ def applied(opened: Opened, name: str) -> bool:
 
 def _not_at_work(part: Part) -> Any:
     """The state's head, of a component that nobody is working on."""
-    path = part.services.layout.component_lock(part.component.environment, part.component.name)
-    holder = locks.holder_of(path)
+    holder = part.services.locks.holder(part.component.environment, part.component.name)
     if holder is not None:
         said = f"run {holder.get('run', '?')} by {holder.get('author', '?')} is at work on it"
         raise Locked(f"{part.component.id} can't be checked now", said, "check again when that run has ended")

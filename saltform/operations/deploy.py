@@ -44,6 +44,7 @@ def run_deploy(
     said: Sequence[str] = (),
 ) -> dict[str, Any]:
     """`verb` is what the run is called, and `said` what is to be noted about it before anything happens."""
+    opened.services.wait = options.wait
     names, notes = chosen(opened, options)
     notes = [*resumed.notes, *notes] if resumed else [*said, *notes]
     run = Run(
@@ -64,6 +65,8 @@ def run_deploy(
     if opened.orphans:
         run.notes.append(orphan_note(opened))
     returned = run.execute(lambda name, step: _step(opened, options, name, step))
+    if run.stopped_by is not None:
+        return returned  # what can't be written there can't be written here
     write_index(opened)
     tell_minions(opened, run.steps)
     if run.on_error == "rollback":
@@ -116,6 +119,8 @@ def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Stat
     if not options.refresh and not replace and part.unchanged():
         return Status.UNCHANGED
     with part.at_work() as session:
+        if part.waited and not options.refresh and not replace and part.unchanged():
+            return Status.UNCHANGED  # the run that it waited for has done it
 
         def work() -> Status:
             part.prepare(session)

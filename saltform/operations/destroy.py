@@ -37,6 +37,7 @@ def destroy(services: Services, environment: str, given: Mapping[str, Any]) -> d
 
 
 def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = None) -> dict[str, Any]:
+    opened.services.wait = options.wait
     graph = _whole_graph(opened)
     names, notes = _chosen(opened, graph, options) if resumed is None else _still_there(graph, resumed)
     kept = _kept(opened, graph, names) if options.preserve_data else {}
@@ -60,6 +61,8 @@ def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = No
         foresee=lambda: previews(run, options, destroy=True),
     )
     returned = run.execute(lambda name, step: destroy_step(opened, options, name, step))
+    if run.stopped_by is not None:
+        return returned  # what can't be written there can't be written here
     write_index(opened)
     tell_minions(opened, run.steps)
     return returned

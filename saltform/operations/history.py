@@ -8,7 +8,7 @@ from saltform.config import load
 from saltform.operations.options import bad
 from saltform.operations.result import result
 from saltform.operations.services import Services
-from saltform.runlog import RunRecord, locks
+from saltform.runlog import RunRecord
 
 
 def history(services: Services, environment: str | None, limit: Any) -> dict[str, Any]:
@@ -22,13 +22,13 @@ def history(services: Services, environment: str | None, limit: Any) -> dict[str
 
 
 def alive(services: Services, run: str) -> bool:
-    """Whether the process of a run is still there: it holds a lock for as long as it lives."""
-    return locks.holder_of(services.layout.run(run) / "alive") is not None
+    """Whether the process of a run is still there, on whatever master: it holds a lock for as long as it lives."""
+    return services.locks.run_alive(run)
 
 
 def run_entry(services: Services, run: RunRecord) -> dict[str, Any]:
     """A run as it stands in returns; one that never ended and whose process is gone is dead."""
-    entry = {name: value for name, value in vars(run).items() if name != "graph"}
+    entry = {name: value for name, value in vars(run).items() if name not in ("graph", "turn", "cancel")}
     if run.status == "running" and not alive(services, run.id):
         entry["status"] = "dead"
     return entry

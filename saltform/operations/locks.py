@@ -10,7 +10,6 @@ from saltform.errors import UnknownName
 from saltform.operations.history import alive
 from saltform.operations.result import result
 from saltform.operations.services import Services
-from saltform.runlog import locks as held
 
 
 def locks(services: Services, environment: str | None) -> dict[str, Any]:
@@ -20,8 +19,11 @@ def locks(services: Services, environment: str | None) -> dict[str, Any]:
     known = (services.pillar.get(ROOT) or {}).get("environments") or {}
     if not name or (name not in known and not folder.is_dir()):
         raise UnknownName("environment", name, known, nearest(name, known))
-    found = {path.stem: held.holder_of(path) for path in sorted(folder.glob("*.lock"))}
-    taken = {component: _entry(services, holder) for component, holder in found.items() if holder is not None}
+    waiting = services.locks.waiting(name)
+    taken = {
+        component: {**_entry(services, holder), "waiting": waiting.get(component, [])}
+        for component, holder in services.locks.holders(name).items()
+    }
     return result("locks", environment=name, summary=f"{name}: {len(taken)} locked", locks=taken, notes=[])
 
 

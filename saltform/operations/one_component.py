@@ -80,7 +80,8 @@ def changing(services: Services, name: str, verb: str, work: Work, options: Mapp
                 return work(part, session)
 
         returned = run.execute(step)
-        write_index(opened)
+        if run.stopped_by is None:
+            write_index(opened)
         return returned
 
 
@@ -98,6 +99,6 @@ def record_state_edited(part: Part, verb: str) -> None:
         part.opened.forget_records()
     head = part.head
     if part.record is not None and head is not None:
-        part.services.runlog.keep_component(
+        part.keep_record(
             dataclasses.replace(part.record, fingerprint=f"after {verb}", serial=head.serial, lineage=head.lineage)
         )

@@ -135,6 +135,14 @@ class Opened:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def look_again(self, name: str) -> None:
+        """Where one component stands at this moment: another run may have been at it since the operation began."""
+        record = self.services.runlog.component(self.name, name)
+        if record is not None:
+            self.records[name] = record
+        else:
+            self.records.pop(name, None)
+
     def forget_records(self) -> None:
         """The records were changed: read them again."""
         self.__dict__.pop("records", None)

@@ -29,6 +29,7 @@ class Options:
     heal: bool = False
     over: float = 0.0  # seconds: checks start evenly over this window
     every: float = 0.0  # seconds: what was checked less than that ago is left out
+    wait: float = 0.0  # seconds that each component waits for a run that holds it
     parallelism: int = 0  # 0: what pillar says
     on_error: str = ""  # '': what pillar says
 

@@ -29,12 +29,13 @@ from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.hiding import texts
 from saltform.operations.opened import Opened
 from saltform.process import clean_environment
-from saltform.runlog import ComponentRecord, StepRecord, locks, now
+from saltform.runlog import ComponentRecord, StepRecord, now
+from saltform.runlog.holding import Held, Patience
 from saltform.runlog.releases import Promoted
 from saltform.status import Status
 from saltform.terraform import init
 from saltform.terraform.binary import Binary, find
-from saltform.terraform.session import Session
+from saltform.terraform.session import Session, may_start
 from saltform.tfstate import Head
 from saltform.tfstate.local import FILE as STATE_FILE
 from saltform.tfstate.versions import keep_version
@@ -57,9 +58,20 @@ class Part:
         self._layout = opened.services.layout
         self._where = (component.environment, component.name)
         self._lock_path = self._layout.provider_lock(*self._where)
+        self._held: Held | None = None
+        self._read_provider_lock()
+
+    def _read_provider_lock(self) -> None:
+        """Of the release that it goes back to; of its last apply, on whatever master that was; or from this disk."""
         self._lock_on_disk = self._lock_path.read_bytes() if self._lock_path.exists() else b""
-        made_of = opened.releases.get(component.name)
-        self.provider_lock = made_of.provider_lock_over(self._lock_on_disk) if made_of else self._lock_on_disk
+        made_of = self.opened.releases.get(self.component.name)
+        runlog, record = self.services.runlog, self.record
+        if made_of:
+            self.provider_lock = made_of.provider_lock_over(self._lock_on_disk)
+        elif runlog.shared and record is not None:
+            self.provider_lock = str(runlog.release(record.release)["provider_lock"]).encode()
+        else:
+            self.provider_lock = self._lock_on_disk
 
     # --- what it is made of ---------------------------------------------------------------------------------
 
@@ -111,11 +123,35 @@ class Part:
     # --- work -----------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[int]:
-        """The component's lock held: one run at a time."""
-        holder = {"run": self.services.run_id, "author": self.services.author, "since": now()}
-        with locks.hold(self._layout.component_lock(*self._where), holder, self.component.id) as descriptor:
-            yield descriptor
+    def locked(self) -> Iterator[Held]:
+        """The component's lock held: one run at a time. What others did to it until now is seen from here on."""
+        services = self.services
+        patience = Patience(services.wait, services.cancel, self.tell)
+        with services.locks.hold(*self._where, services.run_id, services.author, patience) as held:
+            if held.taken_over:
+                self.opened.note(f"{self.component.name}: took its lock over from {held.taken_over}, which died")
+            self.opened.look_again(self.component.name)
+            if held.waited:
+                self._look_again()
+            self._held = held
+            try:
+                yield held
+            finally:
+                self._held = None
+
+    @property
+    def waited(self) -> bool:
+        """Whether another run was at work on it before this one had its lock."""
+        return self._held is not None and self._held.waited
+
+    def _look_again(self) -> None:
+        """Another run was at it: what it is made of may have changed."""
+        self.__dict__.pop("binary", None)
+        known = {
+            name: item for name, item in self.opened.inputs(self.component).items() if isinstance(item, roots.Value)
+        }
+        self.inputs = {**self.inputs, **known}
+        self._read_provider_lock()
 
     @contextlib.contextmanager
     def at_work(self, lock: bool = True) -> Iterator[Session]:
@@ -123,7 +159,7 @@ class Part:
         with contextlib.ExitStack() as stack:
             descriptors: tuple[int, ...] = ()
             if lock:
-                descriptors = (stack.enter_context(self.locked()),)
+                descriptors = stack.enter_context(self.locked()).descriptors
             ephemeral = takes_ephemeral(self.binary.product, self.binary.version)
             self._loan = stack.enter_context(self.opened.lender.lend(self.component, ephemeral=ephemeral))
             self._loan.masker.add(self._sensitive_inputs())
@@ -170,7 +206,7 @@ class Part:
             previous_release=release,
             previous_binary=binary,
         )
-        self.services.runlog.keep_component(half_done)
+        self.keep_record(half_done)
 
     def keep_state_version(self) -> None:
         """The state as it was before this apply, for whoever has to look back."""
@@ -183,9 +219,17 @@ class Part:
             self._record(self.fingerprint, head.serial, head.lineage)
 
     def record_destroyed(self) -> None:
-        self.services.runlog.forget_component(*self._where)
+        self.services.runlog.forget_component(*self._where, self._number)
         self._lock_path.unlink(missing_ok=True)
         shutil.rmtree(self._layout.workspace(*self._where), ignore_errors=True)
+
+    def keep_record(self, record: ComponentRecord) -> None:
+        """Refused when the lock is no longer ours."""
+        self.services.runlog.keep_component(record, self._number)
+
+    @property
+    def _number(self) -> int | None:
+        return None if self._held is None else self._held.number
 
     def tell(self, note: str) -> None:
         """What is being done right now, for whoever watches."""
@@ -239,6 +283,7 @@ class Part:
             gate=self.gate,
             tell=self.tell,
             slowed=self._slowed,
+            check=self._held.check if self._held is not None else may_start,
         )
 
     @contextlib.contextmanager
@@ -293,7 +338,7 @@ class Part:
         self.step.binary_path = self.binary_pin
         previous_release, previous_binary = self._previous()
         self.services.runlog.keep_release(name, made_of, self.services.run_id)
-        self.services.runlog.keep_component(
+        self.keep_record(
             ComponentRecord(
                 environment=self.component.environment,
                 component=self.component.name,

@@ -9,7 +9,6 @@ from saltform.config import Component
 from saltform.errors import StateError
 from saltform.files import cannot_write, make_folder
 from saltform.operations.opened import Opened
-from saltform.runlog import locks, now
 
 
 def renames(opened: Opened, names: Iterable[str]) -> list[tuple[str, str]]:
@@ -33,8 +32,8 @@ def planned_from(opened: Opened, component: Component) -> Path | None:
 def move_state(opened: Opened, old: str, new: str) -> None:
     """Move state, provider lock and record. Each move is one rename; done again, it goes on where it stopped."""
     layout, environment = opened.services.layout, opened.name
-    holder = {"run": opened.services.run_id, "author": opened.services.author, "since": now()}
-    with locks.hold(layout.component_lock(environment, old), holder, f"{environment}/{old}"):
+    services = opened.services
+    with services.locks.hold(environment, old, services.run_id, services.author):
         for source, target in (
             (layout.provider_lock(environment, old), layout.provider_lock(environment, new)),
             (layout.states(environment, old), layout.states(environment, new)),

@@ -23,7 +23,7 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.services import Services
 from saltform.operations.snapshot import RESUMABLE, Snapshot, gone_on_with, kept_part, read_snapshot, same
-from saltform.runlog import RunRecord, locks, now
+from saltform.runlog import RunRecord, now
 from saltform.status import Status
 from saltform.workers import cancelling
 
@@ -153,10 +153,10 @@ def _digest(services: Services, reference: str) -> str:
 
 def _wait_for_what_is_left(opened: Opened, record: RunRecord) -> None:
     """Terraform that outlived its run has the component's lock: it was interrupted, and ends in good order."""
-    layout = opened.services.layout
+    locks = opened.services.locks
     with cancelling(opened.services.cancel):
         for name in record.graph:
-            while (locks.holder_of(layout.component_lock(record.environment, name)) or {}).get("run") == record.id:
+            while (locks.holder(record.environment, name) or {}).get("run") == record.id:
                 if opened.services.cancel.is_set():
                     raise Cancelled(f"run {record.id} was not resumed", f"a terraform of {name} is still finishing")
                 time.sleep(LOOK_EVERY)

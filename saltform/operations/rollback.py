@@ -101,6 +101,7 @@ def execute(
     opened: Opened, options: Options, back: Back, notes: list[str], resumed: RunRecord | None = None
 ) -> dict[str, Any]:
     """Bring each component to the release named in `back`, or destroy it."""
+    opened.services.wait = options.wait
     doomed = [name for name, (release, _) in back.items() if release == DESTROY and name in opened.records]
     staying = [name for name, (release, _) in back.items() if release != DESTROY]
     now = {name: _needs(opened, opened.records[name].release) for name in opened.records}
@@ -129,7 +130,7 @@ def execute(
         return take_away(opened, options, name, step) if release == DESTROY else _go_back(opened, options, name, step)
 
     returned = run.execute(work)
-    if not options.dry_run:
+    if not options.dry_run and run.stopped_by is None:
         run.add_notes(*_afterwards(opened, run))
         write_index(opened)
         tell_minions(opened, run.steps)

@@ -20,10 +20,13 @@ from saltform.errors import (
     EXIT_WAITING,
     Cancelled,
     Locked,
+    LostLock,
+    NoRoom,
+    RunLogError,
     SaltformError,
 )
 from saltform.events import approval_tag, step_tag
-from saltform.files import make_folder
+from saltform.files import make_folder, write_atomic
 from saltform.graph import Graph
 from saltform.operations import auditing
 from saltform.operations.opened import Opened
@@ -31,7 +34,7 @@ from saltform.operations.options import Options
 from saltform.operations.result import result, step_entry
 from saltform.operations.snapshot import RESUMABLE, forget_kept_plans, forget_snapshot, keep_snapshot
 from saltform.report import words
-from saltform.runlog import RunRecord, StepRecord, locks
+from saltform.runlog import RunRecord, StepRecord
 from saltform.schedule import Schedule
 from saltform.status import Status
 from saltform.workers import CANCEL, cancelling, pump, watching
@@ -39,6 +42,7 @@ from saltform.workers import CANCEL, cancelling, pump, watching
 _STATUS = {EXIT_CANCELLED: "cancelled", EXIT_DONE: "done", EXIT_CHANGES: "done", EXIT_WAITING: "waiting"}
 _DONE = (Status.APPLIED, Status.UNCHANGED, Status.DESTROYED, Status.ROLLED_BACK)
 Foresee = Callable[[str, StepRecord], None]  # looks at one component that can't start yet
+NOTHING_NEW = (RunLogError, LostLock, NoRoom)  # after one of these nothing new starts, whatever `on_error` says
 Work = Callable[[str, StepRecord], Status]  # does one component; fills the record in; raises SaltformError
 
 
@@ -60,6 +64,9 @@ class Run:
     foresee: Callable[[], Foresee] | None = None  # what is to come of those that need one that awaits approval
     trouble: str = ""  # why the run failed, although no step did
     off_record: bool = False  # a step could not be put on record, so nobody can say that the run went well
+    stopped_by: SaltformError | None = None  # what kept it from going on: the record, the disk, a lost lock
+    unrecorded: list[str] = field(default_factory=list)
+    _check_run: Callable[[], None] = field(default=lambda: None, repr=False)
 
     def execute(self, work: Work) -> dict[str, Any]:
         """Do `work` for every component in the graph's order; the verb's return."""
@@ -73,15 +80,17 @@ class Run:
             graph={name: list(needs) for name, needs in self.graph.needs.items()},
         )
         began = time.monotonic()
-        alive = make_folder(services.layout.run(record.id)) / "alive"
-        with locks.hold(alive, {"run": record.id}, f"run {record.id}"):
+        cancel = make_folder(services.layout.run(record.id)) / CANCEL
+        with services.locks.hold_run(record.id) as self._check_run:
             self._begin(record)
             if services.progress is not None:
                 services.progress.start(f"{self.verb} {self.opened.name}", self.graph.order())
             try:
-                with cancelling(services.cancel), watching(alive.with_name(CANCEL), services.cancel):
+                with cancelling(services.cancel), watching(cancel, services.cancel, lambda: self._beat(cancel)):
                     self._settle(self.unchanged())
                     self._pump(work)
+            except SaltformError as error:
+                self._stopped_by(error)
             except Exception:
                 self.off_record = True
                 raise
@@ -95,7 +104,27 @@ class Run:
             summary=record.summary,
             steps={name: step_entry(step, self.seconds.get(name, 0.0)) for name, step in self.steps.items()},
             notes=self.notes,
+            **({"error": self.stopped_by.as_dict()} if self.stopped_by is not None else {}),
         )
+
+    def _beat(self, cancel: Path) -> None:
+        """Every now and then: say that we are at it, and see whether another master asks us to stop."""
+        services = self.opened.services
+        with contextlib.suppress(SaltformError):  # whoever has to know finds out before the next process
+            services.locks.beat(services.run_id)
+            asked = services.runlog.asked_to_cancel(services.run_id) if services.runlog.shared else ""
+            if asked and not cancel.exists():
+                write_atomic(cancel, asked.encode())
+
+    def _stopped_by(self, error: SaltformError) -> None:
+        """The record, the disk or a lock is gone: what ran has ended, nothing new started, and that is said."""
+        self.off_record, self.stopped_by = True, error
+        for name in self.graph.order():
+            if name not in self.steps:
+                self.steps[name] = StepRecord(name, Status.SKIPPED.value, f"not started: {error.summary}")
+        if self.unrecorded:
+            listed = ", ".join(f"{name} ({self.steps[name].status})" for name in self.unrecorded)
+            self.notes.append(f"not on record: {listed}; resume looks at the states and puts that right")
 
     def _begin(self, record: RunRecord) -> None:
         """On record before anything happens; a run that goes on leaves alone what it had done."""
@@ -175,15 +204,17 @@ class Run:
 
     def _do(self, name: str, work: Work) -> StepRecord:
         services = self.opened.services
+        self._check_run()
         step = services.runlog.begin_step(services.run_id, name)
         self.steps[name] = step
         self._tell(step)
         return self.work_on(step, work)
 
     def work_on(self, step: StepRecord, work: Work) -> StepRecord:
-        """Do one component, and put on record how that ended."""
+        """Do one component, and put on record how that ended. Raises what keeps the others from starting."""
         services, name = self.opened.services, step.component
         began = time.monotonic()
+        trouble: SaltformError | None = None
         try:
             step.status = work(name, step).value
         except Cancelled as error:
@@ -193,13 +224,20 @@ class Run:
             step.status, step.reason = Status.FAILED.value, error.summary
             step.details["error"] = error.as_dict()
             step.exit_code = error.data.get("terraform_exit_code", step.exit_code)
+            trouble = error if isinstance(error, NOTHING_NEW) else None
         except Exception as error:  # a defect of ours must not take the other components down with it
             said = f"unexpected error: {type(error).__name__}: {error}"
             step.status, step.reason = Status.FAILED.value, self.opened.masked(said)
             self._keep_traceback(name, self.opened.masked(traceback.format_exc()))
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
-        services.runlog.end_step(services.run_id, step)
+        try:
+            services.runlog.end_step(services.run_id, step)
+        except SaltformError as error:
+            self.unrecorded.append(name)
+            trouble = trouble or error
         self._tell(step)
+        if trouble is not None:
+            raise trouble
         return step
 
     def _keep_traceback(self, name: str, text: str) -> None:
@@ -242,8 +280,13 @@ class Run:
         record.notes = self.notes
         if services.progress is not None:
             services.progress.finish()
-        services.runlog.end(record)
-        auditing.note_run(services, record, self.steps)
+        try:
+            services.runlog.end(record)
+            auditing.note_run(services, record, self.steps)
+        except SaltformError as error:
+            self.stopped_by, record.exit_code = self.stopped_by or error, record.exit_code or EXIT_FAILED
+            self.notes.append(f"the end of run {record.id} is not on record: {error.summary}")
+            return
         if record.status == "done":
             forget_snapshot(services.layout.run(record.id))
             if self.opened.requests:

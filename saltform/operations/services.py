@@ -17,6 +17,7 @@ from saltform.layout import Layout
 from saltform.process import Cancel, Processes, RealProcesses
 from saltform.progress import Progress
 from saltform.runlog import RunLog, new_run_id
+from saltform.runlog.holding import Locks
 
 SHELL = "shell"
 
@@ -51,6 +52,7 @@ class Services:
     refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
     ask_minions: Callable[[str | tuple[str, ...], str, tuple[str, ...], float], Mapping[str, Any]] = no_minions
     cancel: threading.Event = field(default_factory=Cancel)
+    wait: float = 0.0  # seconds that a step waits for its component's lock
     _runlog: RunLog | None = field(default=None, repr=False)
 
     @property
@@ -63,6 +65,10 @@ class Services:
         if self._runlog is None:
             self._runlog = RunLog(runlog_address(self.pillar.get(ROOT) or {}) or self.layout.runlog)
         return self._runlog
+
+    @property
+    def locks(self) -> Locks:
+        return self.runlog.locks(self.layout)
 
     def close(self) -> None:
         self.events.close()

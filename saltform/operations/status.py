@@ -12,7 +12,7 @@ from saltform.operations.part import Part
 from saltform.operations.result import result
 from saltform.operations.resume import last_seen
 from saltform.operations.services import Services
-from saltform.runlog import StepRecord, locks
+from saltform.runlog import StepRecord
 from saltform.workspace.root import Unknown
 
 
@@ -38,7 +38,7 @@ def status(services: Services, environment: str) -> dict[str, Any]:
 def _standing(opened: Opened, name: str) -> dict[str, Any]:
     record = opened.records.get(name)
     component = opened.component(name)
-    holder = locks.holder_of(opened.services.layout.component_lock(opened.name, name))
+    holder = opened.services.locks.holder(opened.name, name)
     standing = _by_state(opened, name) | {
         "module": component.module,
         "needs": list(component.needs),

@@ -92,6 +92,8 @@ def execute(
         return _back(opened, name, step) if release != DESTROY else take_away(opened, Options(), name, step)
 
     returned = run.execute(work)
+    if run.stopped_by is not None:
+        return returned  # what can't be written there can't be written here
     run.add_notes(*(f"{name}: {step.reason}" for name, step in run.steps.items() if step.status in _KEPT))
     if returned["retcode"] != EXIT_DONE:
         run.add_notes(_what_is_left(opened, run))

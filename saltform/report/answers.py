@@ -79,10 +79,13 @@ def locks(record: Record, width: int) -> list[Section]:
     rows: list[list[blocks.Cell]] = []
     for name, item in record.get("locks", {}).items():
         where = f"process {item.get('process', '?')} on {item.get('host', '?')}"
-        left = "" if item.get("run_alive", True) else "its run is dead: a terraform of it is still finishing"
+        notes = [] if item.get("run_alive", True) else ["its run is dead: a terraform of it is still finishing"]
+        notes += [f"run {run} waits" for run in item.get("waiting", ())]
         holder = [str(item.get(key, "")) for key in ("run", "author")]
-        rows.append([name, *holder, where, minute(item.get("since")), left])
-    return [[blocks.table(["component", "run", "author", "holder", "since", "note"], rows)]] if rows else []
+        times = [minute(item.get("since")), _second(item.get("heartbeat"))]
+        rows.append([name, *holder, where, *times, ", ".join(notes)])
+    titles = ["component", "run", "author", "holder", "since", "heartbeat", "note"]
+    return [[blocks.table(titles, rows)]] if rows else []
 
 
 def preflight(record: Record, width: int) -> list[Section]:
@@ -165,6 +168,10 @@ def _number(value: object) -> str:
 def minute(moment: object) -> str:
     """2026-11-16T03:30:12Z without what nobody reads in a table."""
     return str(moment or "")[:16].replace("T", " ")
+
+
+def _second(moment: object) -> str:
+    return str(moment or "")[11:19]
 
 
 def _holder(holder: object) -> str:

@@ -23,6 +23,9 @@ class Database(ABC):
     begin = "BEGIN"
     fix = ""
     name = ""  # for messages: where it is, without a password
+    shared = False  # by several masters
+    share = ""  # added to a SELECT whose rows must not change until the statement that it is in has ended
+    session = 0  # another one after a connection broke: what the former one held is lost
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -58,6 +61,25 @@ class Database(ABC):
         with self._lock, self._speaking():
             touched: int = self._execute(sql, values).rowcount
             return touched
+
+    def try_lock(self, key: int) -> int | None:
+        """Keep other hosts out for as long as the session lasts: that session, or None if another has the lock.
+
+        A file is on one host, where flocks decide.
+        """
+        return self.session
+
+    def unlock(self, key: int, session: int) -> None:
+        """Let them in again, if that session still lasts."""
+        return
+
+    def locked(self, keys: Sequence[int]) -> list[int]:
+        """Those of the keys that somebody has locked."""
+        return []
+
+    def sockets(self) -> tuple[int, ...]:
+        """What a process inherits to make the session last as long as it does."""
+        return ()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

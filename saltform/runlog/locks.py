@@ -32,7 +32,7 @@ def hold(path: Path, holder: Mapping[str, Any], noun: str) -> Iterator[int]:
         raise cannot_write(path, error) from None
     try:
         if not _taken(descriptor):
-            raise _locked(noun, path)
+            raise locked(noun, _holder(path))
         named = {**holder, "host": socket.gethostname(), "process": os.getpid()}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(named).encode(), 0)
@@ -76,7 +76,10 @@ def _holder(path: Path) -> dict[str, Any]:
     return tree if isinstance(tree, dict) else {}
 
 
-def _locked(noun: str, path: Path) -> Locked:
-    holder = _holder(path)
-    said = ", ".join(f"{name} {value}" for name, value in holder.items()) or "a run that has only just started"
-    return Locked(f"{noun} is locked by another run", said, "wait for that run to end, then try again", holder=holder)
+def locked(noun: str, holder: Mapping[str, Any]) -> Locked:
+    """The error for a lock that somebody else holds."""
+    named = {
+        name: holder[name] for name in ("run", "author", "since", "host", "process", "heartbeat") if holder.get(name)
+    }
+    said = ", ".join(f"{name} {value}" for name, value in named.items()) or "a run that has only just started"
+    return Locked(f"{noun} is locked by another run", said, "wait for that run to end, then try again", holder=named)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta, timezone
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from saltform.config.names import nearest
-from saltform.errors import UnknownName
+from saltform.errors import LostLock, UnknownName
+from saltform.layout import Layout
 from saltform.runlog.approvals import ApprovalLog
 from saltform.runlog.audit import AuditLog
 from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
 from saltform.runlog.drift import DriftLog
+from saltform.runlog.holding import Locks
+from saltform.runlog.moments import now
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
 from saltform.runlog.releases import ReleaseLog
 from saltform.status import Status
@@ -25,31 +27,23 @@ from saltform.status import Status
 _STEP = "status reason started ended fingerprint release binary_path serial exit_code log details".split()
 
 
-def now(offset: float = 0.0) -> str:
-    """This moment, or so many seconds from it."""
-    moment = datetime.now(timezone.utc) + timedelta(seconds=offset)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def seconds_between(begin: str, end: str) -> float:
-    """Between two moments as `now` gives them."""
-    first, last = (datetime.fromisoformat(item.replace("Z", "+00:00")) for item in (begin, end))
-    return (last - first).total_seconds()
-
-
-def new_run_id() -> str:
-    """In the form of Salt's job ids, which are the run ids wherever Salt gives one."""
-    return datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S%f")
-
-
 class RunLog:
     """Runs, steps, releases and components: of one master in a file, of several in PostgreSQL."""
 
     def __init__(self, where: Path | str) -> None:
         self._database = open_database(where)
+        self._turns: dict[str, int] = {}  # of the runs that this process is at
 
     def close(self) -> None:
         self._database.close()
+
+    def locks(self, layout: Layout) -> Locks:
+        return Locks(self._database, layout)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other masters write to it, too."""
+        return self._database.shared
 
     @property
     def drift(self) -> DriftLog:
@@ -81,14 +75,18 @@ class RunLog:
             (run.id, run.environment, run.verb, run.author, json.dumps(run.options), run.host, run.pid)
             + (run.started, run.status, json.dumps(run.graph)),
         )
+        self._turns[run.id] = run.turn
 
     def go_on(self, run: RunRecord) -> None:
         """The same run again, after it ended or died: in this process from now on."""
         run.host, run.pid, run.status, run.ended = socket.gethostname(), os.getpid(), "running", ""
+        run.turn += 1
         self._database.write(
-            "UPDATE runs SET host = ?, pid = ?, status = ?, ended = NULL, exit_code = NULL, notes = ? WHERE id = ?",
-            (run.host, run.pid, run.status, json.dumps(run.notes), run.id),
+            "UPDATE runs SET host = ?, pid = ?, status = ?, ended = NULL, exit_code = NULL, notes = ?, turn = ?,"
+            " cancel = '' WHERE id = ?",
+            (run.host, run.pid, run.status, json.dumps(run.notes), run.turn, run.id),
         )
+        self._turns[run.id] = run.turn
 
     def abandon(self, run: str, notes: list[str]) -> None:
         self._database.write(
@@ -98,10 +96,19 @@ class RunLog:
 
     def end(self, run: RunRecord) -> None:
         run.ended = now()
-        self._database.write(
+        self._in_turn(
+            run.id,
             "UPDATE runs SET ended = ?, status = ?, exit_code = ?, summary = ?, notes = ? WHERE id = ?",
             (run.ended, run.status, run.exit_code, run.summary, json.dumps(run.notes), run.id),
         )
+
+    def ask_to_cancel(self, run: str, how: str) -> None:
+        """For a run on another master: whoever watches there reads it."""
+        self._database.write("UPDATE runs SET cancel = ? WHERE id = ?", (how, run))
+
+    def asked_to_cancel(self, run: str) -> str:
+        rows = self._database.rows("SELECT cancel FROM runs WHERE id = ?", (run,))
+        return str(rows[0]["cancel"]) if rows else ""
 
     def set_notes(self, run: str, notes: list[str]) -> None:
         self._database.write("UPDATE runs SET notes = ? WHERE id = ?", (json.dumps(notes), run))
@@ -118,7 +125,7 @@ class RunLog:
         step.ended = now()
         names = ", ".join(f"{name} = ?" for name in _STEP)
         values = (*self._values(step), run, step.component)
-        self._database.write(f"UPDATE steps SET {names} WHERE run = ? AND component = ?", values)  # noqa: S608
+        self._in_turn(run, f"UPDATE steps SET {names} WHERE run = ? AND component = ?", values)  # noqa: S608
 
     def add_steps(self, run: str, steps: Iterable[StepRecord]) -> None:
         """Steps that had nothing to do, or never started: one transaction for all of them."""
@@ -136,6 +143,20 @@ class RunLog:
             f" position = excluded.position, {', '.join(f'{name} = excluded.{name}' for name in _STEP)}",
             (run, step.component, run, *self._values(step)),
         )
+
+    def _in_turn(self, run: str, sql: str, values: Sequence[Any]) -> None:
+        """A write about a run that we are at, refused when it goes on elsewhere since: we were taken for dead."""
+        turn = self._turns.get(run)
+        if turn is None:
+            self._database.write(sql, values)
+            return
+        guard = f" AND EXISTS (SELECT 1 FROM runs WHERE id = ? AND turn = ?{self._database.share})"  # noqa: S608
+        if not self._database.write(sql + guard, (*values, run, turn)):
+            raise LostLock(
+                f"run {run} goes on elsewhere",
+                "it was taken for dead and resumed, so what this process still has to say about it is not recorded",
+                f"salt-run infrastructure.show {run}",
+            )
 
     @staticmethod
     def _values(step: StepRecord) -> tuple[Any, ...]:
@@ -186,19 +207,52 @@ class RunLog:
         )
         return {row["component"]: ComponentRecord(**row) for row in map(dict, rows)}
 
-    def keep_component(self, record: ComponentRecord) -> None:
-        values = vars(record)
-        self._database.write(
-            f"INSERT INTO components ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"  # noqa: S608
-            " ON CONFLICT (environment, component) DO UPDATE SET"
-            f" {', '.join(f'{name} = excluded.{name}' for name in values)}",
-            tuple(values.values()),
+    def component(self, environment: str, component: str) -> ComponentRecord | None:
+        rows = self._database.rows(
+            "SELECT * FROM components WHERE environment = ? AND component = ?", (environment, component)
         )
+        return ComponentRecord(**dict(rows[0])) if rows else None
 
-    def forget_component(self, environment: str, component: str) -> None:
-        self._database.write(
-            "DELETE FROM components WHERE environment = ? AND component = ?", (environment, component)
+    def keep_component(self, record: ComponentRecord, number: int | None = None) -> None:
+        """Where it stands now. With the number of the writer's lock: refused if another has had the lock since."""
+        values, where = vars(record), (record.environment, record.component)
+        written = self._database.write(
+            f"INSERT INTO components ({', '.join(values)}) SELECT {', '.join('?' * len(values))}"
+            f" WHERE {self._still(number)} ON CONFLICT (environment, component) DO UPDATE SET"
+            f" {', '.join(f'{name} = excluded.{name}' for name in values)}",
+            (*values.values(), *self._still_values(number, *where)),
         )
+        self._check_written(written, number, *where)
+
+    def forget_component(self, environment: str, component: str, number: int | None = None) -> None:
+        gone = self._database.write(
+            f"DELETE FROM components WHERE environment = ? AND component = ? AND {self._still(number)}",  # noqa: S608
+            (environment, component, *self._still_values(number, environment, component)),
+        )
+        self._check_written(gone, number, environment, component)
+
+    def _still(self, number: int | None) -> str:
+        """The condition that the lock has the number that its holder got with it."""
+        if number is None:
+            return "1 = 1"
+        share = self._database.share
+        return f"EXISTS (SELECT 1 FROM locks WHERE environment = ? AND component = ? AND number = ?{share})"  # noqa: S608
+
+    @staticmethod
+    def _still_values(number: int | None, environment: str, component: str) -> tuple[Any, ...]:
+        return () if number is None else (environment, component, number)
+
+    def _check_written(self, rows: int, number: int | None, environment: str, component: str) -> None:
+        """Nothing written: there was nothing to forget, or the lock is another's."""
+        if number is None or rows:
+            return
+        where = "SELECT 1 FROM locks WHERE environment = ? AND component = ? AND number = ?"
+        if not self._database.rows(where, (environment, component, number)):
+            raise LostLock(
+                f"the lock of {environment}/{component} was lost",
+                "another run has had it since, so what this one still has to say about the component is not recorded",
+                f"salt-run infrastructure.plan {environment} components={component}",
+            )
 
     def rename_component(self, environment: str, old: str, new: str) -> None:
         self._database.write(

@@ -54,6 +54,9 @@ class PostgresDatabase(Database):
         " nothing that ran before this is lost"
     )
 
+    shared = True
+    share = " FOR SHARE"
+
     def __init__(self, url: str) -> None:
         super().__init__()
         given = _read(url)
@@ -76,10 +79,36 @@ class PostgresDatabase(Database):
         with self._lock:
             self._hang_up()
 
+    def try_lock(self, key: int) -> int | None:
+        with self._lock:
+            taken = self.rows("SELECT pg_try_advisory_lock(?) AS taken", (key,))[0]["taken"]
+            return self.session if taken else None
+
+    def unlock(self, key: int, session: int) -> None:
+        with self._lock, contextlib.suppress(RunLogError):  # it is gone with the session then
+            if self.session == session and self._connection is not None:
+                self.rows("SELECT pg_advisory_unlock(?)", (key,))
+
+    def locked(self, keys: Sequence[int]) -> list[int]:
+        if not keys:
+            return []
+        rows = self.rows(
+            "SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory'"
+            " AND granted AND objsubid = 1"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+        held = {row["key"] for row in rows}
+        return [key for key in keys if key in held]
+
+    def sockets(self) -> tuple[int, ...]:
+        with self._lock:
+            return () if self._connection is None else (self._connection.fileno(),)
+
     def _execute(self, sql: str, values: Sequence[Any] = ()) -> psycopg.Cursor[dict[str, Any]]:
         if self._connection is None:
             self._connection = psycopg.connect(**self._parameters, autocommit=True, row_factory=dict_row)
             self._connection.execute(_SESSION)
+            self.session += 1
         try:
             if not values:  # then nothing in it is a placeholder
                 return self._connection.execute(sql.encode())

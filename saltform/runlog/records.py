@@ -45,6 +45,8 @@ class RunRecord:
     notes: list[str] = field(default_factory=list)
     graph: dict[str, list[str]] = field(default_factory=dict)
     rolled_back_by: str = ""
+    turn: int = 1  # how often it was begun or resumed
+    cancel: str = ""  # what a cancel from another master asked for
 
 
 @dataclass(frozen=True)

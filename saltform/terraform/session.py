@@ -34,6 +34,10 @@ def unmasked(text: str) -> str:
     return text
 
 
+def may_start() -> None:
+    """Nothing is against it."""
+
+
 @dataclass(frozen=True)
 class Session:
     """One component with what was lent to it: made by `operations`, used by every command."""
@@ -55,6 +59,7 @@ class Session:
     gate: Gate | None = None  # of its provider
     tell: Callable[[str], None] = lambda _text: None  # what is being done, for whoever watches
     slowed: Callable[[Pace], None] = lambda _pace: None  # the provider is asked less from now on
+    check: Callable[[], None] = may_start  # asked before each process: raises when the component's lock was lost
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,7 @@ def start(session: Session, argv: Sequence[str], on_line: OnLine, on_block: OnBl
         )
     timeout, grace = limits(session, command)
     with _at_provider(session, command) as (pace, place):
+        session.check()
         try:
             return session.processes.run(
                 [*session.binary.path, command, *pace, *argv[1:]],

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from saltform.errors import RunLogError
 from saltform.runlog import RunLog
-from tests.support.postgres import postgres
 from tests.support.runlog_contract import RunLogContract, run
-
-NUMBERS = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server():
-    with postgres() as started:
-        yield started
-
-
-@pytest.fixture
-def address(server):
-    """Tables of its own for each test."""
-    return server.schema(f"log{next(NUMBERS)}")
 
 
 @pytest.fixture
