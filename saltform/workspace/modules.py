@@ -4,7 +4,8 @@
    the master's file server, `git::URL//SUB?ref=REF` through a local clone at a commit.
 2. The folder and the local modules it calls (`../other`) are digested together, paths and contents.
 3. Content that was not seen before is copied into the store, `modules/<digest>/`, and stays there: a release can
-   be applied or destroyed again after its files have changed or gone.
+   be applied or destroyed again after its files have changed or gone. Each file is there once, in `modules/files/`,
+   however many modules and versions of them have it.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class Modules:
             for path in _files(folders):
                 target = partial / "tree" / path.relative_to(root)
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                shutil.copy(path, target)
+                self._link(path, target)
             write_atomic(partial / "interface.json", face.dump())
             partial.rename(home)
         except OSError as error:
@@ -131,6 +132,17 @@ class Modules:
                 raise cannot_write(home, error) from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+    def _link(self, path: Path, target: Path) -> None:
+        """The file's content in the store, under this name too; a copy where the file system has no links."""
+        content, runs = path.read_bytes(), os.access(path, os.X_OK)
+        kept = self._store / "files" / f"{hashlib.sha256(content).hexdigest()}{'x' if runs else ''}"
+        if not kept.exists():
+            write_atomic(kept, content, 0o700 if runs else 0o600)
+        try:
+            target.hardlink_to(kept)
+        except OSError:
+            shutil.copy(kept, target)
 
 
 def _with_local_calls(folder: Path) -> tuple[list[Path], Interface]:
