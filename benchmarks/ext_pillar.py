@@ -23,8 +23,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
 from saltform.pillar_outputs import outputs_for  # noqa: E402
-from saltform.tfstate.pg import PgStates, default_schema  # noqa: E402
-from saltform.tfstate.s3 import S3States, default_key  # noqa: E402
+from saltform.tfstate.pg import PgStates  # noqa: E402
+from saltform.tfstate.s3 import S3States  # noqa: E402
 from tests.support.postgres import postgres  # noqa: E402
 from tests.support.seaweedfs import s3_server  # noqa: E402
 
@@ -97,9 +97,9 @@ def on_s3(folder: Path) -> Iterator[tuple[S3States, Store]]:
     with s3_server(folder, "AKIABENCH00000000001", "bench/secret", "states") as client:
 
         def store(name: str, content: bytes) -> None:
-            client.put_object(Bucket="states", Key=default_key("bench", name), Body=content)
+            client.put_object(Bucket="states", Key=f"bench/{name}", Body=content)
 
-        yield S3States(client, "states"), store
+        yield S3States(client, "states", "{}/{}".format), store
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def on_pg() -> Iterator[tuple[PgStates, Store]]:
     with postgres() as database, psycopg.connect(database.uri, autocommit=True) as connection:
 
         def store(name: str, content: bytes) -> None:
-            schema = f'"{default_schema("bench", name)}"'
+            schema = f'"bench.{name}"'
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
             connection.execute(
                 f"CREATE TABLE IF NOT EXISTS {schema}.states (id bigserial, name text UNIQUE, data text)"
@@ -120,7 +120,7 @@ def on_pg() -> Iterator[tuple[PgStates, Store]]:
                 (content.decode(),),
             )
 
-        reader = PgStates(lambda: psycopg.connect(database.uri, autocommit=True))
+        reader = PgStates(lambda: psycopg.connect(database.uri, autocommit=True), "{}.{}".format)
         yield reader, store
         reader.close()
 

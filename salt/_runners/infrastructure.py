@@ -713,6 +713,30 @@ def upgrade(environment=None, component=None, dry_run=None, **kwargs):
     return _call("upgrade", kwargs, environment, component, dry_run)
 
 
+def migrate_state(environment=None, component=None, dry_run=None, **kwargs):
+    """
+    Move the states of components to the backend that pillar says now. A backup is kept, and what arrives is compared
+    with what left. Nothing is read or planned at a new place before that.
+
+    environment
+        The environment.
+
+    component
+        A component, a list, or globs such as ``'*'``.
+
+    dry_run
+        Only see whether it could be done. Exit code 2 when there is something to move.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.migrate_state staging networking dry_run=True
+        salt-run infrastructure.migrate_state staging networking
+    """
+    return _call("migrate_state", kwargs, environment, component, dry_run)
+
+
 def audit(environment=None, since=None, verify=None, format=None, **kwargs):
     """
     Who asked, approved and changed what, when and from where. Exit code 1 when ``verify`` finds that an entry was

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from saltform.config.backends import located, read_backend
 from saltform.config.names import IDENTIFIER, nearest
 from saltform.config.providers import read_source
 from saltform.config.reader import Reader
@@ -16,7 +17,6 @@ COMPONENT_KEYS = frozenset(
     "module provider variables secret_variables inputs needs stateful backend binary version timeouts "
     "retry renamed_from adopt targets outputs drift promote approval".split()
 )
-BACKENDS = ("local",)
 _RULE = re.compile(r"[^.\s]+\.[^.\s].*")
 _INPUT = re.compile(r"@([^.@\s]+)\.([A-Za-z_][A-Za-z0-9_-]*)")
 
@@ -40,7 +40,7 @@ def read_defaults(reader: Reader, error_modes: Iterable[str]) -> Defaults:
     return Defaults(
         binary=reader.text("binary", "auto"),
         version=reader.text("version"),
-        backend=_read_backend(reader, Backend()),
+        backend=read_backend(reader, Backend()),
         on_error=reader.choice("on_error", "stop", error_modes),
         parallelism=reader.number("parallelism", 4, 1, 256),
         timeouts=_read_timeouts(reader, Timeouts()),
@@ -75,7 +75,7 @@ def read_component(
         inputs=inputs,
         needs=tuple(reader.texts("needs")),
         stateful=reader.flag("stateful"),
-        backend=_read_backend(reader, defaults.backend),
+        backend=located(read_backend(reader, defaults.backend), environment, name),
         binary=reader.text("binary", defaults.binary),
         version=reader.text("version", defaults.version),
         timeouts=_read_timeouts(reader, defaults.timeouts),
@@ -128,14 +128,6 @@ def _check_variable_names(
         if name in seen:
             reader.problem(f"{place}:{name}", name, f"a variable that isn't set under {seen[name]} too")
         seen[name] = place
-
-
-def _read_backend(reader: Reader, default: Backend) -> Backend:
-    if reader.tree.get("backend") is None:
-        return default
-    section = reader.section("backend")
-    section.only(("type",))
-    return Backend(type=section.choice("type", "local", BACKENDS))
 
 
 def _read_timeouts(reader: Reader, default: Timeouts) -> Timeouts:

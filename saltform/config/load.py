@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from saltform.config.approval import Approval, Groups, read_approval, read_groups
+from saltform.config.backends import read_backend
 from saltform.config.component import Defaults, read_component, read_defaults, read_ignored_drift
 from saltform.config.names import NAME, NAME_RULE, nearest
 from saltform.config.policies import Policies, read_policies
@@ -43,6 +44,7 @@ ENVIRONMENT_KEYS = (
     "drift",
     "policies",
     "approval",
+    "backend",
     "promoted_from",
     "promote",
     "health",
@@ -135,6 +137,7 @@ def _read_environment(
     reader = section.section(name)
     reader.only(ENVIRONMENT_KEYS)
     ignored, approval = read_ignored_drift(reader), read_approval(reader, Approval(), groups)
+    defaults = replace(defaults, backend=read_backend(reader, defaults.backend))
     source = read_promoted_from(section, name)
     promote = read_promote(reader, bool(source))
     listed, releases = reader.section("components"), promoted(name, source, pins) if source else {}

@@ -9,29 +9,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
 
+from saltform.config.backends import KINDS
 from saltform.errors import CredentialError
-from saltform.process import BACKEND_PROFILE, BACKEND_VARIABLE
+from saltform.process import BACKEND_VARIABLE
 
 _AWS_NAMES = {
     "AccessKeyId": "AWS_ACCESS_KEY_ID",
     "SecretAccessKey": "AWS_SECRET_ACCESS_KEY",
     "SessionToken": "AWS_SESSION_TOKEN",
 }
-# What the other backends read from their environment.
-NAMES: Mapping[str, frozenset[str]] = {
-    "s3": frozenset(_AWS_NAMES.values()),
-    "pg": frozenset(("PG_CONN_STR",)),
-    "http": frozenset(("TF_HTTP_USERNAME", "TF_HTTP_PASSWORD")),
-    "consul": frozenset(("CONSUL_HTTP_TOKEN",)),
-    "gcs": frozenset(("GOOGLE_BACKEND_CREDENTIALS",)),
-    "azurerm": frozenset(("ARM_ACCESS_KEY", "ARM_SAS_TOKEN")),
+# What the backends read from their environment, beside what stands for a setting of theirs.
+_MORE: Mapping[str, tuple[str, ...]] = {
+    "pg": ("PG_CONN_STR", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD"),
+    "gcs": ("GOOGLE_BACKEND_CREDENTIALS",),
 }
+NAMES: Mapping[str, frozenset[str]] = {
+    name: frozenset((*(kind.lent or {}).values(), *_MORE.get(name, ()))) for name, kind in KINDS.items()
+}
+_PUBLIC = ("AWS_ACCESS_KEY_ID", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "TF_HTTP_USERNAME", "KUBE_USER")
 
 
-def settings(backend_type: str) -> dict[str, str]:
-    """What the backend block must say so that lent credentials are found. Only with credentials to lend."""
-    return {"profile": BACKEND_PROFILE} if backend_type == "s3" else {}
+def secrets(values: Mapping[str, str]) -> list[str]:
+    """What of it is to be masked: of an address, its password too."""
+    found = [value for name, value in values.items() if name not in _PUBLIC]
+    return found + [unquote(part) for value in found if "://" in value and (part := urlsplit(value).password)]
 
 
 def environment(backend_type: str, values: Mapping[str, str], component: str) -> dict[str, str]:

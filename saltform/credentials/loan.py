@@ -81,6 +81,11 @@ class Loan:
                     self._lender.give_back(ending)
         return self._build()
 
+    @property
+    def backend(self) -> dict[str, str]:
+        """What the backend's own sources serve, by the names that they have there: for whoever reads its states."""
+        return self._merged("backend")
+
     def served(self) -> list[Served]:
         """Which source serves what, and for how long."""
         return [
@@ -111,7 +116,7 @@ class Loan:
         variables = self._secret_variables()
         public = self._kind.variables - self._kind.secret
         known_secrets = [value for name, value in provider.items() if name not in public]
-        known_secrets += [value for name, value in values.items() if name != "AWS_ACCESS_KEY_ID"]
+        known_secrets += backends.secrets(values)
         self.secrets = self.secrets.union(known_secrets, variables.values())
         self.masker.add(self.secrets)
         self._lender.masker.add(self.secrets)

@@ -71,8 +71,8 @@ def show(services: Services, name: str) -> dict[str, Any]:
 def output(services: Services, name: str, wanted: str | None = None) -> Any:
     """All outputs, or the value of one. Read from the state: nothing is started."""
     environment, component = split(name)
-    opened = Opened(services, environment)
-    found = shown_outputs(opened.outputs(find(opened, component).name))
+    with Opened(services, environment) as opened:
+        found = shown_outputs(opened.outputs(find(opened, component).name))
     if wanted is None:
         return found
     if wanted not in found:
@@ -83,8 +83,8 @@ def output(services: Services, name: str, wanted: str | None = None) -> Any:
 def state_list(services: Services, name: str) -> list[str]:
     """The addresses in the state. Read from the state: nothing is started."""
     environment, component = split(name)
-    opened = Opened(services, environment)
-    held = opened.states.read(environment, find(opened, component).name)
+    with Opened(services, environment) as opened:
+        held = opened.states.read(environment, find(opened, component).name)
     return [address_in_module(address) for address in held.resources] if held else []
 
 
@@ -116,9 +116,9 @@ def apply(services: Services, name: str, given: Mapping[str, Any]) -> dict[str, 
 def destroy(services: Services, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Destroy one component; refused while another one that needs it still has something."""
     environment, component = split(name)
-    opened = Opened(services, environment)
-    find(opened, component)
-    check_nobody_needs(opened, component)
+    with Opened(services, environment) as opened:
+        find(opened, component)
+        check_nobody_needs(opened, component)
     return destroys.destroy(services, environment, {**given, "components": [component], "only": True})
 
 

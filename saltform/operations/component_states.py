@@ -42,15 +42,15 @@ def present(services: Services, name: str, given: Mapping[str, Any], test: bool)
 def absent(services: Services, name: str, given: Mapping[str, Any], test: bool) -> dict[str, Any]:
     """Destroy the component, or plan that under test."""
     environment, component = split(name)
-    opened = Opened(services, environment)
-    known = component in opened.environment.components or component in opened.orphans
-    if not known or not opened.resources(component):
-        return returned(name, True, f"{name} has nothing" if known else f"{name} is not there")
-    if opened.component(component).stateful and Options.parse(given).preserve_data:
-        raise SaltformError(
-            f"{name} is stateful: refused to delete what it holds", "", "if the data may go: preserve_data: False"
-        )
-    commands.check_nobody_needs(opened, component)
+    with Opened(services, environment) as opened:
+        known = component in opened.environment.components or component in opened.orphans
+        if not known or not opened.resources(component):
+            return returned(name, True, f"{name} has nothing" if known else f"{name} is not there")
+        if opened.component(component).stateful and Options.parse(given).preserve_data:
+            raise SaltformError(
+                f"{name} is stateful: refused to delete what it holds", "", "if the data may go: preserve_data: False"
+            )
+        commands.check_nobody_needs(opened, component)
     if test:
         return _planned_destroy(services, name)
     return _of_run(name, commands.destroy(services, name, {**given, "yes": True}), test)
@@ -69,8 +69,8 @@ def output(services: Services, name: str, condition: Mapping[str, Any], test: bo
     if not dot:
         raise SaltformError(f"{name!r} is not an output", "expected environment/component.output", f"{name}.id")
     environment, component = split(whole)
-    opened = Opened(services, environment)
-    found = opened.outputs(find(opened, component).name).get(wanted)
+    with Opened(services, environment) as opened:
+        found = opened.outputs(find(opened, component).name).get(wanted)
     failed = _failed_condition(found, condition or {"exists": True})
     if not failed:
         return returned(name, True, f"{name} is as expected")

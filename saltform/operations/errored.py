@@ -126,6 +126,8 @@ def _looked_at(part: Part, before: Head | None) -> list[str]:
     except StateError as error:
         return [f"Its state can't be read: {error.detail} ({error.fix})"]
     moved = f"is {_said(now)}" if now == before else f"went from {_said(before)} to {_said(now)}"
+    if part.component.backend.type != "local":
+        return [f"Its state {moved}; whether it is still locked, the next command on it tells."]
     note = part.services.layout.states(part.component.environment, part.component.name) / LOCK_NOTE
     lock = "the note of its lock is still there, its holder is not" if note.exists() else "nothing is left locked"
     return [f"Its state {moved}; {lock}."]

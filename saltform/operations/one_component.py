@@ -97,6 +97,7 @@ def record_state_edited(part: Part, verb: str) -> None:
     if part.record is None:
         part.record_before_apply()
         part.opened.forget_records()
+    part.opened.states.look_again(part.component.environment, part.component.name)
     head = part.head
     if part.record is not None and head is not None:
         part.keep_record(

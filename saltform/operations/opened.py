@@ -15,10 +15,10 @@ from saltform.operations.lending import make_lender
 from saltform.operations.promoted import PromotedSet, Wanted, promoted_set
 from saltform.operations.released import Released, released
 from saltform.operations.services import Services
+from saltform.operations.states import BackendStates
 from saltform.runlog import ComponentRecord
 from saltform.runlog.approvals import Decision, Request
 from saltform.terraform.mirror import CliConfig, prepare
-from saltform.tfstate.local import LocalStates
 from saltform.workspace.fingerprint import private_key
 from saltform.workspace.git import GitModules
 from saltform.workspace.modules import Module, Modules
@@ -64,7 +64,7 @@ class Opened:
         self.environment: Environment = self.infrastructure.environment(name or "")
         for component, release in self._made_of.items():
             self.releases[component] = Released(self.environment.components[component], release.content)
-        self.states = LocalStates(services.settings.state_dir)
+        self.states = BackendStates(self)
 
     @staticmethod
     def modules_of(services: Services) -> Modules:
@@ -125,6 +125,7 @@ class Opened:
 
     def close(self) -> None:
         """Give every lease back."""
+        self.states.close()
         lender = self.__dict__.pop("lender", None)
         if lender is not None:
             lender.close()

@@ -11,9 +11,9 @@ from saltform.operations.services import Services
 
 def outputs(services: Services, environment: str, component: str | None) -> dict[str, Any]:
     """The outputs as the states have them; sensitive ones are only named."""
-    opened = Opened(services, environment)
-    names = opened.select(component)
-    found = {name: shown_outputs(opened.outputs(name)) for name in names}
+    with Opened(services, environment) as opened:
+        names = opened.select(component)
+        found = {name: shown_outputs(opened.outputs(name)) for name in names}
     count = sum(len(item) for item in found.values())
     return result(
         "outputs",

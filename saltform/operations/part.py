@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from saltform.config import Component
+from saltform.config.backends import block, encode
 from saltform.config.kinds import KINDS
 from saltform.credentials.lender import takes_ephemeral
 from saltform.errors import BinaryError, WorkspaceError
@@ -182,7 +183,8 @@ class Part:
             "saltform:run": born,
         }
         leased = self.opened.lender.leased_variables(self.component)
-        root = roots.build(self.component, self.module, self.inputs, tags, leased)
+        backend = block(self.component.backend, self.binary.version)
+        root = roots.build(self.component, self.module, self.inputs, tags, leased, backend)
         workspace = Workspace(session.workspace, states or self._layout.states(*self._where))
         workspace.render(roots.encode(root), self.module, b"" if upgrade else self.provider_lock)
         self._init(session, workspace, roots.encode(root["terraform"]), upgrade)
@@ -209,11 +211,15 @@ class Part:
         self.keep_record(half_done)
 
     def keep_state_version(self) -> None:
-        """The state as it was before this apply, for whoever has to look back."""
-        keep_version(self._layout.states(*self._where) / STATE_FILE)
+        """The state as it was before this apply, for whoever has to look back; a server's own versions, if any."""
+        if self.component.backend.type == "local":
+            keep_version(self._layout.states(*self._where) / STATE_FILE)
+        else:
+            self.opened.states.keeps_versions(*self._where)
 
     def record_applied(self) -> None:
         """After a good apply: from here on the same fingerprint and serial mean unchanged."""
+        self.opened.states.look_again(*self._where)
         head = self.head
         if head is not None:
             self._record(self.fingerprint, head.serial, head.lineage)
@@ -316,13 +322,14 @@ class Part:
             return
         workspace.forget_init()
         shared = self._layout.cache / "init" / before
+        alike = self.component.backend.type == "local"  # on a server, `init` is told which state, too
         with _alone(shared.with_suffix(".lock")):
-            if not upgrade and (shared / ".terraform").is_dir():
+            if not upgrade and alike and (shared / ".terraform").is_dir():
                 _copy(shared, workspace.path)
             else:
                 self.tell("initialising")
                 init.run(session, upgrade=upgrade, plugin_cache=cli_config.plugin_cache)
-                if not upgrade:
+                if not upgrade and alike:
                     _share(workspace.path, shared)
         workspace.mark_initialised(wanted(workspace.provider_lock()))
 
@@ -352,6 +359,7 @@ class Part:
                 binary_path=self.binary_pin,
                 previous_release=previous_release,
                 previous_binary=previous_binary,
+                backend=encode(self.component.backend),
             )
         )
         if self.component.origin is not None:

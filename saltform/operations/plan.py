@@ -19,7 +19,7 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.orphans import lost_secrets
 from saltform.operations.part import Part
-from saltform.operations.renames import planned_from, renames
+from saltform.operations.renames import as_stored, planned_from, renames
 from saltform.operations.running import Run
 from saltform.operations.services import Services
 from saltform.runlog import StepRecord
@@ -75,7 +75,7 @@ class Planner:
         self._unknown[name] = {(name, output) for output in outputs}
 
     def step(self, name: str, step: StepRecord) -> Status:
-        component = self._opened.component(name)
+        component = as_stored(self._opened, self._opened.component(name))
         unknown = {pair for need in component.needs for pair in self._unknown.get(need, ())}
         inputs = self._opened.inputs(component, unknown)
         if self._destroy:

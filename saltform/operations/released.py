@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from saltform.config import Component, Input
+from saltform.config.backends import decode
 from saltform.config.types import Origin
 from saltform.errors import StateError
 from saltform.terraform.init import locked_providers
@@ -37,8 +38,13 @@ def released(opened: Opened, name: str, digest: str, binary: str) -> Released:
     limits, targets. Its provider is the one that pillar has under that name now.
     """
     content = opened.services.runlog.release(digest)
+    record = opened.records.get(name)
     base = opened.environment.components.get(name) or Component(
-        environment=opened.name, name=name, module="", path=f"(orphan {opened.name}/{name})"
+        environment=opened.name,
+        name=name,
+        module="",
+        backend=decode(record.backend if record else ""),
+        path=f"(orphan {opened.name}/{name})",
     )
     component = dataclasses.replace(
         base,

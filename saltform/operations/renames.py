@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 
 from saltform.config import Component
+from saltform.config.backends import decode, encode, place
 from saltform.errors import StateError
 from saltform.files import cannot_write, make_folder
+from saltform.operations.moving import move
 from saltform.operations.opened import Opened
 
 
@@ -29,6 +32,14 @@ def planned_from(opened: Opened, component: Component) -> Path | None:
     return None
 
 
+def as_stored(opened: Opened, component: Component) -> Component:
+    """The component with the backend that has its state under its old name, for a plan before it is moved."""
+    for old, _new in renames(opened, [component.name]):
+        if opened.records[old].backend:
+            return dataclasses.replace(component, backend=decode(opened.records[old].backend))
+    return component
+
+
 def move_state(opened: Opened, old: str, new: str) -> None:
     """Move state, provider lock and record. Each move is one rename; done again, it goes on where it stopped."""
     layout, environment = opened.services.layout, opened.name
@@ -40,7 +51,20 @@ def move_state(opened: Opened, old: str, new: str) -> None:
         ):
             _move(source, target)
         opened.services.runlog.rename_component(environment, old, new)
-    opened.forget_records()
+        opened.forget_records()
+        _rename_on_server(opened, new)
+
+
+def _rename_on_server(opened: Opened, new: str) -> None:
+    """A state on a server is named after its component, too. One that pillar wants elsewhere is left alone."""
+    record, backend = opened.records[new], opened.component(new).backend
+    stored = decode(record.backend)
+    if stored.type != "local" and stored.type == backend.type and place(stored) != place(backend):
+        moved = move(opened, record, stored, backend)
+        opened.services.runlog.keep_component(
+            dataclasses.replace(record, backend=encode(backend), serial=moved.state.serial)
+        )
+        opened.forget_records()
 
 
 def _move(source: Path, target: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.errors import StateError
+from saltform.errors import CredentialError, StateError
 from saltform.operations import errored
 from saltform.operations.history import alive
 from saltform.operations.opened import Opened
@@ -59,7 +59,7 @@ def _by_state(opened: Opened, name: str) -> dict[str, Any]:
             "resources": len(opened.resources(name)),
             "serial": head.serial if head else None,
         }
-    except StateError as error:
+    except (StateError, CredentialError) as error:
         return {"status": "unreadable", "resources": 0, "serial": None, "error": error.as_dict()}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltform.config import load
-from saltform.errors import EXIT_DONE, EXIT_FAILED, StateError
+from saltform.errors import EXIT_DONE, EXIT_FAILED, CredentialError, StateError, TerraformError
 from saltform.operations.copying import copy_state
 from saltform.operations.index import refresh_targets, write_index
 from saltform.operations.opened import Opened
@@ -21,11 +21,11 @@ def sync_states(services: Services, environment: str | None) -> dict[str, Any]:
     names = [environment] if environment else list(load(services.pillar).environments)
     components: dict[str, Any] = {}
     for name in names:
-        opened = Opened(services, name)
         last = services.runlog.copies.all(name)
-        found = {each: _synced(opened, each, last.get(each)) for each in [*opened.graph.order(), *opened.orphans]}
-        write_index(opened, _troubles(found, last))
-        refresh_targets(opened, [each for each, entry in found.items() if entry.get("outputs")])
+        with Opened(services, name) as opened:
+            found = {each: _synced(opened, each, last.get(each)) for each in [*opened.graph.order(), *opened.orphans]}
+            write_index(opened, _troubles(found, last))
+            refresh_targets(opened, [each for each, entry in found.items() if entry.get("outputs")])
         components |= found if environment else {f"{name}/{each}": entry for each, entry in found.items()}
     unreadable = any(entry["status"] == "unreadable" for entry in components.values())
     return result(
@@ -45,9 +45,10 @@ def sync_states(services: Services, environment: str | None) -> dict[str, Any]:
 
 def _synced(opened: Opened, name: str, last: StateCopy | None) -> dict[str, Any]:
     try:
+        opened.states.look_again(opened.name, name)
         changes = copy_state(opened, name, last)
         head = opened.states.head(opened.name, name)
-    except StateError as error:
+    except (StateError, CredentialError, TerraformError) as error:
         return {"status": "unreadable", "error": error.as_dict()}
     record = opened.records.get(name)
     entry: dict[str, Any] = {"serial": changes.serial, "was": changes.was, "outputs": changes.outputs}

@@ -65,3 +65,4 @@ class ComponentRecord:
     binary_path: str
     previous_release: str = ""  # the last good one before `run` touched it
     previous_binary: str = ""
+    backend: str = ""  # where its state is, as `config.backends` writes it; nothing for a local one

@@ -1,7 +1,8 @@
-"""terraform state: list, show, rm, mv and push, for the person who has to mend a state by hand."""
+"""terraform state: list, show, rm, mv, pull and push, for the person who has to mend or move a state."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from saltform.terraform.command import arguments, flag, unless_default
@@ -24,8 +25,20 @@ def mv_argv(source: str, destination: str, *, dry_run: bool = False, lock: bool 
     return arguments("state mv", source, destination, dry_run=flag(dry_run), lock=unless_default(lock, True))
 
 
-def push_argv(path: Path, *, lock: bool = True) -> list[str]:
-    return arguments("state push", str(path), lock=unless_default(lock, True))
+def push_argv(path: Path, *, lock: bool = True, force: bool = False) -> list[str]:
+    return arguments("state push", str(path), lock=unless_default(lock, True), force=flag(force))
+
+
+def pull_argv() -> list[str]:
+    return arguments("state pull")
+
+
+def pull(session: Session) -> bytes:
+    """The state as the backend has it; nothing where there is none. Never in the log: it holds values."""
+    text = "\n".join(run_text(session, pull_argv(), quiet=True).stdout)
+    if not text.strip():
+        return b""
+    return text[: json.JSONDecoder().raw_decode(text)[1]].encode() + b"\n"  # newer versions print warnings after it
 
 
 def list_(session: Session, *addresses: str, resource_id: str | None = None) -> list[str]:
@@ -49,6 +62,6 @@ def mv(session: Session, source: str, destination: str, *, dry_run: bool = False
     return list(run_text(session, mv_argv(source, destination, dry_run=dry_run, lock=lock)).stdout)
 
 
-def push(session: Session, path: Path) -> list[str]:
-    """Store a state. Terraform refuses one of another lineage and one that is older than what is stored."""
-    return list(run_text(session, push_argv(path)).stdout)
+def push(session: Session, path: Path, *, force: bool = False) -> list[str]:
+    """Store a state. Terraform refuses one of another lineage and an older one than is stored, unless forced."""
+    return list(run_text(session, push_argv(path, force=force)).stdout)

@@ -6,7 +6,6 @@ A row's mark is its `xmin` and `ctid`: PostgreSQL gives every update new ones, a
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -16,23 +15,22 @@ from saltform.tfstate.fetched import Fetched, FetchedStates
 
 Schema = Callable[[str, str], str]  # environment, component → the schema
 TABLE, ROW = "states", "default"  # what Terraform calls them
-_LONGEST = 63  # letters of a name in PostgreSQL
 _MARK = "xmin::text || ctid::text"
 
 
-def default_schema(environment: str, component: str) -> str:
-    """`staging.net`: no name has a dot, so no two meet. PostgreSQL would silently cut a longer one."""
-    name = f"{environment}.{component}"
-    if len(name) <= _LONGEST:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
-    return f"{name[: _LONGEST - 17]}.{digest}"
+def connection(address: str, lent: Mapping[str, str]) -> Any:
+    """A connection as terraform's backend makes it: from an address, and from what was lent as libpq's variables."""
+    import psycopg
+
+    names = {"PGHOST": "host", "PGPORT": "port", "PGDATABASE": "dbname", "PGUSER": "user", "PGPASSWORD": "password"}
+    known: dict[str, Any] = {names[name]: value for name, value in lent.items() if name in names}
+    return psycopg.connect(lent.get("PG_CONN_STR") or address, autocommit=True, **known)
 
 
 class PgStates(FetchedStates):
     """The states in one database. `connect` opens a connection with autocommit; it is kept until `close`."""
 
-    def __init__(self, connect: Callable[[], Any], schema: Schema = default_schema) -> None:
+    def __init__(self, connect: Callable[[], Any], schema: Schema) -> None:
         super().__init__()
         self._connect = connect
         self._schema = schema

@@ -19,18 +19,24 @@ _FIXES = {
 }
 
 
-def default_key(environment: str, component: str) -> str:
-    return f"{environment}/{component}/terraform.tfstate"
-
-
 class S3States(FetchedStates):
     """The states in one bucket."""
 
-    def __init__(self, client: Any, bucket: str, key: Key = default_key) -> None:
+    def __init__(self, client: Any, bucket: str, key: Key) -> None:
         super().__init__()
         self._client = client
         self._bucket = bucket
         self._key = key
+
+    def keeps_versions(self) -> bool:
+        """Whether the bucket keeps what an object was before; one that doesn't say is one that doesn't."""
+        with contextlib.suppress(StateError), self._speaking(f"s3://{self._bucket}") as answer:
+            answer.append(self._client.get_bucket_versioning(Bucket=self._bucket).get("Status") == "Enabled")
+            return bool(answer[0])
+        return False
+
+    def close(self) -> None:
+        self._client.close()
 
     def name(self, environment: str, component: str) -> str:
         return f"s3://{self._bucket}/{self._key(environment, component)}"

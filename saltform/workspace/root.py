@@ -50,8 +50,9 @@ def build(
     inputs: Inputs,
     tags: Mapping[str, str],
     leased: frozenset[str] = frozenset(),
+    backend: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The root as a tree that is written as `main.tf.json`."""
+    """The root as a tree that is written as `main.tf.json`. `backend` is the block of one that isn't local."""
     call: dict[str, Any] = {"source": _source(module)}
     call |= {name: literal(value) for name, value in component.variables.items()}
     variables: dict[str, Any] = {}
@@ -71,7 +72,7 @@ def build(
             variables[name]["ephemeral"] = True
         call[name] = f"${{var.{name}}}"
     root = {
-        "terraform": _terraform(component),
+        "terraform": _terraform(component, backend),
         "provider": _provider(component, tags),
         "variable": variables,
         "resource": {"terraform_data": pending} if pending else {},
@@ -126,8 +127,8 @@ def _source(module: Module) -> str:
     return "./module" if module.entry in ("", ".") else f"./module/{module.entry}"
 
 
-def _terraform(component: Component) -> dict[str, Any]:
-    tree: dict[str, Any] = {"backend": _backend(component)}
+def _terraform(component: Component, backend: Mapping[str, Any] | None) -> dict[str, Any]:
+    tree: dict[str, Any] = {"backend": backend_block(component.backend.type, backend)}
     provider = component.provider
     if provider is not None:
         kind = KINDS[provider.kind]
@@ -138,10 +139,10 @@ def _terraform(component: Component) -> dict[str, Any]:
     return tree
 
 
-def _backend(component: Component) -> dict[str, Any]:
-    # The path is the same for every component (a link in the workspace leads to the state), so that one `init`
-    # serves all components of a kind.
-    return {"local": {"path": f"{STATE_LINK}/{STATE_FILE}"}}
+def backend_block(type_: str, block: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Of a local one the path is the same for every component (a link in the workspace leads to the state), so that
+    one `init` serves all components of a kind."""
+    return {type_: literal(block) if type_ != "local" else {"path": f"{STATE_LINK}/{STATE_FILE}"}}
 
 
 def _provider(component: Component, tags: Mapping[str, str]) -> dict[str, Any]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from saltform.config import Backend
 from saltform.errors import StateError
-from saltform.operations import sync_states as syncing
 from saltform.pillar_outputs import outputs_for
-from saltform.tfstate.s3 import S3States, default_key
+from saltform.tfstate.s3 import S3States
 from tests.support.seaweedfs import s3_server
 
 KEYS = ("AKIASTATEACCOUNT0001", "secret/of+the/state+account/0123456789")
+KEY = "{}/{}/terraform.tfstate"
 MINIONS = ("web-1", "vault-1", "nobody")
 
 
@@ -24,39 +21,30 @@ def s3(tmp_path_factory):
 
 
 class OnS3:
-    """The world's states, moved to a bucket."""
+    """An environment with its states in a bucket."""
 
-    def __init__(self, world, client, monkeypatch):
+    def __init__(self, world, client):
         self.world, self.client = world, client
-        self.reader = S3States(client, "states")
-        world.components["networking"] |= {"targets": "web*", "outputs": {"password": {"targets": ["vault-1"]}}}
-        self.store()
-        for path in (world.state_dir / "states").rglob("terraform.tfstate*"):
-            path.unlink()
-        opened = syncing.Opened
+        world.components = {
+            "networking": {
+                "module": "base",
+                "variables": {"name": "net"},
+                "targets": "web*",
+                "outputs": {"password": {"targets": ["vault-1"]}},
+            },
+            "consul": {"module": "app", "inputs": {"base": "@networking.id"}},
+        }
+        settings = {"bucket": "states", "region": "us-east-1", "endpoint": client.meta.endpoint_url}
+        keys = {"AWS_ACCESS_KEY_ID": "STATES_KEY", "AWS_SECRET_ACCESS_KEY": "STATES_SECRET"}
+        backend = {"type": "s3", **settings, "credentials": {"environment": {"map": keys}}}
+        world.infrastructure = {"defaults": {"backend": backend}}
+        assert world.deploy()["retcode"] == 0
 
-        def open_on_s3(services, name):
-            made = opened(services, name)
-            components = {
-                key: dataclasses.replace(item, backend=Backend("s3"))
-                for key, item in made.environment.components.items()
-            }
-            made.environment = dataclasses.replace(made.environment, components=components)
-            made.states = self.reader
-            return made
-
-        monkeypatch.setattr(syncing, "Opened", open_on_s3)
-
-    def store(self, old=b"", new=b""):
-        for name in ("networking", "consul"):
-            path = self.world.state_dir / "states" / "staging" / name / "terraform.tfstate"
-            key = default_key("staging", name)
-            content = (
-                path.read_bytes()
-                if path.exists()
-                else self.client.get_object(Bucket="states", Key=key)["Body"].read()
-            )
-            self.client.put_object(Bucket="states", Key=key, Body=content.replace(old, new) if old else content)
+    def change(self, old, new):
+        """What somebody else would do to the state of networking."""
+        key = KEY.format("staging", "networking")
+        content = self.client.get_object(Bucket="states", Key=key)["Body"].read()
+        self.client.put_object(Bucket="states", Key=key, Body=content.replace(old, new))
 
     def sync(self):
         return self.world.call("sync_states", "staging")
@@ -67,8 +55,13 @@ class OnS3:
 
 
 @pytest.fixture
-def on_s3(staging, s3, monkeypatch):
-    return OnS3(staging, s3, monkeypatch)
+def on_s3(world, s3, monkeypatch):
+    monkeypatch.setenv("STATES_KEY", KEYS[0])
+    monkeypatch.setenv("STATES_SECRET", KEYS[1])
+    made = OnS3(world, s3)
+    yield made
+    for name in ("networking", "consul"):
+        s3.delete_object(Bucket="states", Key=KEY.format("staging", name))
 
 
 def test_each_minion_sees_what_is_for_it_and_nothing_else(on_s3):
@@ -84,9 +77,9 @@ def test_each_minion_sees_what_is_for_it_and_nothing_else(on_s3):
 
 def test_a_change_on_the_server_reaches_the_pillar_with_the_next_sync(on_s3):
     on_s3.sync()
-    state = on_s3.reader.read("staging", "networking")
-    on_s3.store(f'"serial": {state.serial}'.encode(), f'"serial": {state.serial + 1}'.encode())
-    on_s3.store(b'"value": "net"', b'"value": "renamed"')
+    serial = on_s3.sync()["components"]["networking"]["serial"]
+    on_s3.change(f'"serial": {serial}'.encode(), f'"serial": {serial + 1}'.encode())
+    on_s3.change(b'"value": "net"', b'"value": "renamed"')
     returned = on_s3.sync()
     assert returned["components"]["networking"]["outputs"] == ["name"]
     assert on_s3.pillar("web-1")["staging"]["networking"]["name"] == "renamed"
@@ -100,7 +93,7 @@ def test_a_server_that_is_away_leaves_the_last_values_with_their_age(on_s3, monk
         raise StateError("the state can't be read", "nobody answers")
 
     with monkeypatch.context() as patch:
-        patch.setattr(on_s3.reader, "fetch", away)
+        patch.setattr(S3States, "fetch", away)
         returned = on_s3.sync()
     assert returned["retcode"] == 1
     after = on_s3.pillar("web-1")

@@ -7,12 +7,13 @@ import json
 import psycopg
 import pytest
 
-from saltform.tfstate.pg import PgStates, default_schema
-from saltform.tfstate.s3 import S3States, default_key
+from saltform.tfstate.pg import PgStates
+from saltform.tfstate.s3 import S3States
 from tests.support.plain_terraform import PlainTerraform
 from tests.support.postgres import postgres
 from tests.support.seaweedfs import s3_server
 
+KEY, SCHEMA = "staging/net/terraform.tfstate", "staging.net"
 KEYS = ("AKIASTATEACCOUNT0001", "secret/of+the/state+account/0123456789")
 
 
@@ -22,7 +23,7 @@ def s3(tmp_path_factory):
         skipped = ("skip_credentials_validation", "skip_requesting_account_id", "skip_region_validation")
         backend = {
             "bucket": "states",
-            "key": default_key("staging", "net"),
+            "key": KEY,
             "region": "us-east-1",
             "endpoints": {"s3": client.meta.endpoint_url},
             "use_path_style": True,
@@ -30,15 +31,15 @@ def s3(tmp_path_factory):
             "secret_key": KEYS[1],
             **dict.fromkeys(skipped, True),
         }
-        yield "s3", backend, S3States(client, "states")
+        yield "s3", backend, S3States(client, "states", "{}/{}/terraform.tfstate".format)
 
 
 @pytest.fixture(scope="module")
 def pg():
     with postgres() as database:
         address = database.uri + ("&" if "?" in database.uri else "?") + "sslmode=disable"
-        reader = PgStates(lambda: psycopg.connect(database.uri, autocommit=True))
-        yield "pg", {"conn_str": address, "schema_name": default_schema("staging", "net")}, reader
+        reader = PgStates(lambda: psycopg.connect(database.uri, autocommit=True), lambda *where: ".".join(where))
+        yield "pg", {"conn_str": address, "schema_name": SCHEMA}, reader
         reader.close()
 
 

@@ -135,7 +135,7 @@ def test_a_name_that_tries_tricks_finds_nothing(bench):
 def test_what_s3_refuses_is_said_with_a_fix(servers, keys, bucket, said):
     address = servers["s3"]().client.meta.endpoint_url
     client = boto3.session.Session(*keys, region_name="us-east-1").client("s3", endpoint_url=address)
-    reader = S3States(client, bucket)
+    reader = S3States(client, bucket, "{}/{}/terraform.tfstate".format)
     with pytest.raises(StateError, match=said) as caught:
         reader.marks("staging", ["net"])
     assert caught.value.fix

@@ -9,12 +9,11 @@ from dataclasses import replace
 import pytest
 
 from saltform.config.types import Backend
-from saltform.credentials import backends
 from saltform.credentials.leases import Keeper, MemoryLeaseLog
 from saltform.credentials.lender import Lender, takes_ephemeral
 from saltform.credentials.source import Fetched, Lease
 from saltform.errors import CredentialError
-from saltform.process import BACKEND_PROFILE, BACKEND_VARIABLE
+from saltform.process import BACKEND_VARIABLE
 from tests.support.credentials import KEYS, component, source
 
 
@@ -215,8 +214,15 @@ def test_the_backends_keys_are_lent_beside_the_providers():
         assert environment.items() >= KEYS.items()
         assert json.loads(environment[BACKEND_VARIABLE])["SecretAccessKey"] == "secret-of-the-state"
         assert loan.masker.line("secret-of-the-state") == "(sensitive)"
-    assert backends.settings("s3") == {"profile": BACKEND_PROFILE}
-    assert backends.settings("pg") == {}
+
+
+def test_of_an_address_the_password_is_masked_too_and_a_users_name_is_not():
+    address = "postgres://states:p%40ssword-of-it@db/states"
+    lender, needs = two_accounts("pg", PG_CONN_STR=address, PGUSER="postgres")
+    with lender.lend(needs) as loan:
+        assert loan.environment["PG_CONN_STR"] == address
+        assert loan.backend == {"PG_CONN_STR": address, "PGUSER": "postgres"}
+        assert loan.masker.line("p@ssword-of-it of postgres") == "(sensitive) of postgres"
 
 
 def test_partial_backend_credentials_are_named():

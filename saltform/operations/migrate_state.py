@@ -1,0 +1,98 @@
+"""migrate_state: bring components' states to the backend that pillar says now, with a backup and a check."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any
+
+from saltform.config.backends import decode, encode, place
+from saltform.errors import SaltformError, StateError
+from saltform.graph import Graph
+from saltform.operations.copying import copy_states
+from saltform.operations.history import alive
+from saltform.operations.index import write_index
+from saltform.operations.moving import move
+from saltform.operations.opened import Opened
+from saltform.operations.options import Options, bad
+from saltform.operations.part import Part
+from saltform.operations.running import Run
+from saltform.operations.services import Services
+from saltform.runlog import StepRecord
+from saltform.status import Status
+
+
+def migrate_state(services: Services, environment: str | None, component: Any, dry_run: Any) -> dict[str, Any]:
+    """Move what is not where pillar says; on record, each component under its lock."""
+    if not component:
+        raise bad("component", "found nothing, expected a component, or '*' for all of them")
+    options = Options.parse({"components": component, "dry_run": dry_run})
+    with Opened(services, environment) as opened:
+        names = opened.select(list(options.components))
+        _refuse_unfinished(services, opened.name, names)
+        told = {"components": names, "dry_run": options.dry_run}
+        run = Run(opened, "migrate_state", Graph(dict.fromkeys(names, ())), told, "continue", 1)
+        returned = run.execute(lambda name, step: _step(opened, name, step, options.dry_run))
+        opened.forget_records()
+        moved = [name for name, step in run.steps.items() if step.status == Status.APPLIED.value]
+        if moved:
+            write_index(opened)
+            copy_states(opened, moved)
+        return returned
+
+
+def _refuse_unfinished(services: Services, environment: str, names: list[str]) -> None:
+    """A run that can still be resumed would go on with the place that it began with."""
+    for run in services.runlog.runs(environment, limit=5):
+        if run.status == "running" and not alive(services, run.id) and set(names) & run.graph.keys():
+            raise SaltformError(
+                "a run has to be finished first",
+                f"run {run.id} ({run.verb} by {run.author}) is dead and not over",
+                f"salt-run infrastructure.resume {run.id}   # or abandon",
+            )
+
+
+def _step(opened: Opened, name: str, step: StepRecord, dry_run: bool) -> Status:
+    component = opened.component(name)
+    part = Part(opened, component, {}, step)
+    with contextlib.nullcontext() if dry_run else part.locked():
+        record = opened.services.runlog.components(opened.name).get(name)
+        if record is None:
+            step.reason = "never applied: there is no state to move"
+            return Status.UNCHANGED
+        old, new = decode(record.backend), component.backend
+        if place(old) == place(new):
+            step.reason = f"already in: {place(new)}"
+            return Status.UNCHANGED
+        if not record.fingerprint:
+            raise StateError(
+                f"{name} is half done",
+                f"run {record.run} did not end well, so its state may still change",
+                f"salt-run infrastructure.resume {record.run}   # or deploy it as it was, then move it",
+            )
+        moved = move(opened, record, old, new, dry_run)
+        step.serial = moved.state.serial
+        step.details["changes"] = [{"address": place(new), "action": "move", "reason": f"from: {place(old)}"}]
+        if dry_run:
+            step.reason = f"would move serial {moved.state.serial} to: {place(new)}"
+            return Status.PLANNED
+        fingerprint = _fingerprint(part, record.fingerprint, dataclasses.replace(component, backend=old))
+        opened.services.runlog.keep_component(
+            dataclasses.replace(
+                record, backend=encode(new), fingerprint=fingerprint, serial=moved.state.serial, run=record.run
+            )
+        )
+        step.reason = f"moved serial {moved.state.serial} to: {place(new)}; backup: {moved.backup}"
+        if old.type != "local":
+            opened.note(f"{name}: its old state is still in: {place(old)}; remove it when nobody needs it any more")
+        return Status.APPLIED
+
+
+def _fingerprint(part: Part, last: str, before: Any) -> str:
+    """What was unchanged stays so; of anything else the next deploy makes a plan."""
+    opened, component = part.opened, part.component
+    with contextlib.suppress(SaltformError):  # an input whose own state has not been moved yet, say
+        inputs = opened.inputs(component)
+        if Part(opened, before, inputs, part.step).fingerprint == last:
+            return Part(opened, component, inputs, part.step).fingerprint
+    return "after migrate_state"

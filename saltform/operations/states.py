@@ -1,0 +1,175 @@
+"""Reads each component's state where its backend has it: by a reader of ours, and for the rest by terraform.
+
+1. The state is where the last apply left it. When pillar says another place, nothing is read or started there: it
+   would look like a component that was never applied, and a second one would be built.
+2. One reader serves all components of a backend; the backend's credentials are lent to it as to a process.
+3. What only terraform can read is pulled when it has changed by us, and otherwise known from the run log's copy.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from saltform.config.backends import KINDS, decode, encode, place
+from saltform.config.types import Backend, Component
+from saltform.errors import StateError
+from saltform.operations.pulling import PulledStates
+from saltform.tfstate import Head, Output, State, States
+from saltform.tfstate.local import LocalStates
+
+if TYPE_CHECKING:
+    from saltform.credentials.loan import Loan
+    from saltform.operations.opened import Opened
+
+_ASSUMED = ("assume_role", "assume_role_with_web_identity")
+
+
+class BackendStates:
+    """The states of one opened environment, wherever they are."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._local = LocalStates(opened.services.settings.state_dir)
+        self._readers: dict[str, Any] = {}
+        self._loans: list[Loan] = []
+        self._where: dict[tuple[str, str], Backend] = {}
+        self._lock = threading.RLock()
+
+    def head(self, environment: str, component: str) -> Head | None:
+        return self._there(component, self.reader(environment, component).head(environment, component))
+
+    def read(self, environment: str, component: str) -> State | None:
+        return self._there(component, self.reader(environment, component).read(environment, component))
+
+    def outputs(self, environment: str, component: str) -> Mapping[str, Output]:
+        state = self.read(environment, component)
+        return state.outputs if state else {}
+
+    def look_again(self, environment: str, component: str) -> None:
+        """Terraform has been at work on it: what is known of a state that only terraform can read is old."""
+        reader = self.reader(environment, component)
+        if isinstance(reader, PulledStates):
+            reader.pull(environment, component)
+
+    def keeps_versions(self, environment: str, component: str) -> bool:
+        """Whether the backend keeps what a state was before; where it doesn't, that becomes a note, once."""
+        backend = self._backend(component)
+        reader = self.reader(environment, component)
+        name = place(Backend(backend.type, _shared(backend)))
+        kept = backend.type == "s3" and hasattr(reader, "keeps_versions") and reader.keeps_versions()
+        if not kept:
+            fix = "; switch the bucket's versioning on" if backend.type == "s3" else ""
+            self._opened.note(f"no earlier versions of states are kept in {name}{fix}")
+        return kept
+
+    def close(self) -> None:
+        for reader in self._readers.values():
+            if hasattr(reader, "close"):
+                reader.close()
+        for loan in self._loans:
+            loan.close()
+        self._readers.clear()
+        self._loans.clear()
+
+    def reader(self, environment: str, component: str) -> States:
+        """The reader for this component's state, which must be where pillar says."""
+        backend = self._backend(component)
+        self._refuse_moved(component, backend)
+        if backend.type == "local":
+            return self._local
+        key = encode(Backend(backend.type, _shared(backend), backend.credentials))
+        with self._lock:
+            self._where[environment, component] = backend
+            if key not in self._readers:
+                self._readers[key] = self._open(backend, component)
+            reader: States = self._readers[key]
+            return reader
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def _backend(self, name: str) -> Backend:
+        opened = self._opened
+        if name in opened.releases:
+            return opened.releases[name].component.backend
+        if name in opened.environment.components:
+            return opened.environment.components[name].backend
+        record = opened.records.get(name)
+        return decode(record.backend) if record else Backend()
+
+    def _refuse_moved(self, name: str, backend: Backend) -> None:
+        record = self._opened.records.get(name)
+        if record is None or (not record.backend and backend.type == "local"):
+            return
+        was, now = place(decode(record.backend)), place(backend)
+        if was != now:
+            raise StateError(
+                f"the state of {name} is not where pillar says",
+                f"it is in: {was}; pillar says: {now}",
+                f"salt-run infrastructure.migrate_state {self._opened.name} {name}",
+            )
+
+    def _there(self, name: str, found: Any) -> Any:
+        """A state on a server that is gone is no component that was never applied."""
+        record = self._opened.records.get(name)
+        if found is None and record is not None and record.backend and record.fingerprint and record.serial:
+            raise StateError(
+                f"the state of {name} is gone",
+                f"serial {record.serial} was in {place(decode(record.backend))}, and there is nothing now",
+                "bring it back from the backend's versions, or from a backup",
+            )
+        return found
+
+    def _open(self, backend: Backend, component: str) -> Any:
+        environment = self._opened.name
+        asked = Component(environment, component, "", backend=backend)
+        loan = self._opened.lender.lend(asked)
+        self._loans.append(loan)
+        readers: Mapping[str, Callable[[Backend, Loan], Any]] = {"s3": self._s3, "pg": self._pg, "http": self._http}
+        if backend.type not in readers or not _readable(backend):
+            return PulledStates(self._opened)
+        return readers[backend.type](backend, loan)
+
+    def _setting(self, name: str) -> Callable[[str, str], str]:
+        return lambda environment, component: str(self._where[environment, component].settings[name])
+
+    def _s3(self, backend: Backend, loan: Loan) -> Any:
+        from saltform.credentials.aws import states_client
+        from saltform.tfstate.s3 import S3States
+
+        client = states_client(backend.settings, loan.backend)
+        return S3States(client, str(backend.settings["bucket"]), self._setting("key"))
+
+    def _pg(self, backend: Backend, loan: Loan) -> Any:
+        from saltform.tfstate.pg import PgStates, connection
+
+        address = str(backend.settings.get("conn_str") or "")
+        return PgStates(lambda: connection(address, _fresh(loan)), self._setting("schema_name"))
+
+    def _http(self, backend: Backend, loan: Loan) -> Any:
+        from saltform.tfstate.http import HttpStates
+
+        def login() -> tuple[str, str] | None:
+            lent = _fresh(loan)
+            return (lent.get("TF_HTTP_USERNAME", ""), lent.get("TF_HTTP_PASSWORD", "")) if lent else None
+
+        return HttpStates(self._setting("address"), login, not backend.settings.get("skip_cert_verification"))
+
+
+def _shared(backend: Backend) -> dict[str, Any]:
+    """The settings that all components of a backend have in common."""
+    named = KINDS[backend.type].named
+    return {name: value for name, value in backend.settings.items() if name not in named}
+
+
+def _readable(backend: Backend) -> bool:
+    """Whether a reader of ours can do without what terraform does to authenticate."""
+    needs_more = (*_ASSUMED, "client_certificate_pem", "client_ca_certificate_pem")
+    return not any(backend.settings.get(name) for name in needs_more)
+
+
+def _fresh(loan: Loan) -> Mapping[str, str]:
+    """What was lent, fetched anew where it is about to end."""
+    _ = loan.environment
+    return loan.backend

@@ -1,0 +1,148 @@
+"""Backends in pillar: the same life of an environment with its states in S3, PostgreSQL and behind HTTP, for real."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.http_states import http_states
+from tests.support.planted import report, search_files
+from tests.support.postgres import postgres
+from tests.support.seaweedfs import s3_server
+from tests.support.world import World, statuses
+
+KEYS = ("AKIASTATEACCOUNT0001", "secret/of+the/state+account/0123456789")
+PASSWORD = "password-of-the-states"
+
+
+@dataclass
+class Server:
+    """Where states are: what pillar says, and where its credentials come from."""
+
+    backend: dict
+    secret: str
+    values: dict
+
+
+@contextlib.contextmanager
+def _s3(folder):
+    with s3_server(folder, *KEYS, "states") as client:
+        settings = {"bucket": "states", "region": "us-east-1", "endpoint": client.meta.endpoint_url}
+        values = {"AWS_ACCESS_KEY_ID": KEYS[0], "AWS_SECRET_ACCESS_KEY": KEYS[1]}
+        yield Server({"type": "s3", **settings}, KEYS[1], values)
+
+
+@contextlib.contextmanager
+def _pg(folder):
+    with postgres() as database:
+        database.sql(f"create role states login superuser password '{PASSWORD}'")
+        joint = "&" if "?" in database.uri else "?"
+        yield Server(
+            {"type": "pg", "conn_str": f"{database.uri}{joint}sslmode=disable"},
+            PASSWORD,
+            {"PGUSER": "states", "PGPASSWORD": PASSWORD},
+        )
+
+
+@contextlib.contextmanager
+def _http(folder):
+    with http_states("states", PASSWORD) as server:
+        address = f"{server.address}/{{environment}}/{{component}}"
+        backend = {"type": "http", "address": address, "lock_address": address, "unlock_address": address}
+        yield Server(backend, PASSWORD, {"TF_HTTP_USERNAME": "states", "TF_HTTP_PASSWORD": PASSWORD})
+
+
+@pytest.fixture(scope="module", params=[_s3, _pg, _http], ids=["s3", "pg", "http"])
+def server(request, tmp_path_factory):
+    with request.param(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture
+def world(tmp_path, server, monkeypatch):
+    made = World(tmp_path)
+    for name, value in server.values.items():
+        monkeypatch.setenv(f"STATES_{name}", value)
+    renamed = {"environment": {"map": {name: f"STATES_{name}" for name in server.values}}}
+    backend = {**server.backend, "credentials": renamed}
+    made.infrastructure = {"environments": {tmp_path.name: {"backend": backend, "components": made.components}}}
+    made.name = tmp_path.name  # an environment of its own in the shared server
+    made.components |= {
+        "networking": {"module": "base", "variables": {"name": "net"}},
+        "consul": {"module": "app", "inputs": {"base": "@networking.id", "password": "@networking.password"}},
+    }
+    return made
+
+
+def call(world, verb, **options):
+    return world.call(verb, world.name, options)
+
+
+def test_an_environment_lives_there_and_no_key_is_in_a_file(world, server):
+    first = call(world, "deploy")
+    assert statuses(first) == {"networking": "applied", "consul": "applied"}, first
+    again = call(world, "deploy")
+    assert statuses(again) == {"networking": "unchanged", "consul": "unchanged"}
+    assert world.processes.started == []
+    assert not list((world.state_dir / "states").rglob("*.tfstate"))
+    assert world.call("status", world.name)["components"]["consul"]["status"] == "applied"
+    found = search_files({"states": server.secret}, world.home)
+    assert not found, report(found)
+
+    world.components["networking"]["variables"]["name"] = "renamed"
+    assert statuses(call(world, "plan"))["networking"] == "planned"
+    changed = call(world, "deploy")
+    assert statuses(changed)["networking"] == "applied"
+    assert changed["outputs"]["networking"]["name"] == "renamed"
+    del world.components["consul"]
+    assert world.call("status", world.name)["orphans"] == ["consul"]
+    assert call(world, "drift")["retcode"] == 0
+    gone = call(world, "destroy", yes=True)
+    assert gone["retcode"] == 0, gone
+    assert set(statuses(gone).values()) == {"destroyed"}
+    assert world.call("status", world.name)["components"]["networking"]["status"] == "never applied"
+
+
+def place_of(world, name="networking"):
+    services = world.services()
+    with contextlib.closing(services):
+        return services.runlog.components(world.name)[name].backend
+
+
+def test_a_state_moves_there_and_back_and_never_by_itself(world, server):
+    environment = world.infrastructure["environments"][world.name]
+    backend = environment.pop("backend")
+    assert call(world, "deploy")["retcode"] == 0
+    environment["backend"] = backend
+    refused = call(world, "deploy")
+    error = refused["steps"]["networking"]["error"]
+    assert error["fix"] == f"salt-run infrastructure.migrate_state {world.name} networking"
+    assert error["detail"].startswith(f"it is in: local; pillar says: {backend['type']} ")
+    assert world.processes.started == []
+    assert world.call("status", world.name)["components"]["consul"]["status"] == "unreadable"
+
+    tried = world.call("migrate_state", world.name, "networking", True)
+    assert (tried["retcode"], statuses(tried)) == (2, {"networking": "planned"}), tried["steps"]
+    assert call(world, "deploy")["retcode"] == 1
+    moved = world.call("migrate_state", world.name, "*", None)
+    assert statuses(moved) == {"networking": "applied", "consul": "applied"}, moved
+    assert statuses(world.call("migrate_state", world.name, "*", None)) == {
+        "networking": "unchanged",
+        "consul": "unchanged",
+    }
+    assert not list((world.state_dir / "states").rglob("terraform.tfstate"))
+    assert len(list((world.state_dir / "moved-states").rglob("*.tfstate"))) == 2
+    again = call(world, "deploy")
+    assert set(statuses(again).values()) == {"unchanged"}, again
+    found = search_files({"states": server.secret}, world.home)
+    assert not found, report(found)
+
+    del environment["backend"]
+    assert call(world, "deploy")["retcode"] == 1
+    back = world.call("migrate_state", world.name, "*", None)
+    assert statuses(back) == {"networking": "applied", "consul": "applied"}, back
+    assert any("is still in" in note for note in back["notes"])
+    assert set(statuses(call(world, "deploy")).values()) == {"unchanged"}
+    assert place_of(world) == ""
