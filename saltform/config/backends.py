@@ -118,7 +118,7 @@ KINDS: Mapping[str, BackendKind] = {
         named={"secret_suffix": "{environment}.{component}.state"},
         takes=_words(
             "namespace labels in_cluster_config host insecure cluster_ca_certificate client_certificate config_path "
-            "config_paths config_context config_context_auth_info config_context_cluster proxy_url tls_server_name"
+            "config_paths config_context config_context_auth_info config_context_cluster proxy_url"
         ),
         lent={
             "token": "KUBE_TOKEN",

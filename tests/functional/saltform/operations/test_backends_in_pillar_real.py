@@ -6,11 +6,14 @@ import contextlib
 from dataclasses import dataclass
 
 import pytest
+import requests
 
+from saltform.credentials.aws import states_client
 from tests.support.http_states import http_states
 from tests.support.planted import report, search_files
 from tests.support.postgres import postgres
 from tests.support.seaweedfs import s3_server
+from tests.support.states_contract import state
 from tests.support.world import World, statuses
 
 KEYS = ("AKIASTATEACCOUNT0001", "secret/of+the/state+account/0123456789")
@@ -54,7 +57,12 @@ def _http(folder):
         yield Server(backend, PASSWORD, {"TF_HTTP_USERNAME": "states", "TF_HTTP_PASSWORD": PASSWORD})
 
 
-@pytest.fixture(scope="module", params=[_s3, _pg, _http], ids=["s3", "pg", "http"])
+def _together(make, name):
+    """One server for all tests on it, also when tests run in several processes."""
+    return pytest.param(make, id=name, marks=pytest.mark.xdist_group(f"states in {name}"))
+
+
+@pytest.fixture(scope="module", params=[_together(_s3, "s3"), _together(_pg, "pg"), _together(_http, "http")])
 def server(request, tmp_path_factory):
     with request.param(tmp_path_factory.mktemp("server")) as running:
         yield running
@@ -146,3 +154,84 @@ def test_a_state_moves_there_and_back_and_never_by_itself(world, server):
     assert any("is still in" in note for note in back["notes"])
     assert set(statuses(call(world, "deploy")).values()) == {"unchanged"}
     assert place_of(world) == ""
+
+
+def test_a_renamed_component_keeps_its_state_and_a_failed_run_goes_on_or_back(world, tmp_path):
+    world.components.pop("consul")
+    assert call(world, "deploy")["retcode"] == 0
+    world.components["net"] = {**world.components.pop("networking"), "renamed_from": "networking"}
+    planned = call(world, "plan")
+    assert planned["steps"]["net"]["add"] == 0, planned
+    assert "networking is now net" in str(call(world, "deploy")["notes"])
+    assert statuses(call(world, "deploy")) == {"net": "unchanged"}
+
+    world.components["late"] = {
+        "module": "shell",
+        "variables": {"command": f"test -e {tmp_path}/flag"},
+        "needs": ["net"],
+    }
+    failed = call(world, "deploy")
+    assert statuses(failed) == {"net": "unchanged", "late": "failed"}
+    assert any("no earlier versions of states are kept in" in note for note in failed["notes"])
+    assert world.call("migrate_state", world.name, "late", None)["retcode"] == 0  # it is where pillar says
+    (tmp_path / "flag").touch()
+    assert statuses(world.call("resume", None))["late"] == "applied"
+
+    (tmp_path / "flag").unlink()
+    world.components["net"]["variables"]["name"] = "other"
+    world.components["never"] = {**world.components["late"], "variables": {"command": "false"}}
+    undone = call(world, "deploy", on_error="rollback")
+    assert undone["rollback"]["retcode"] == 0, undone
+    assert world.call("outputs", world.name, "net")["outputs"]["net"]["name"] == "net"
+
+
+@pytest.mark.parametrize("server", [_together(_http, "http")], indirect=True)
+def test_what_only_terraform_can_read_is_pulled_and_then_known(world, server, monkeypatch):
+    monkeypatch.setattr("saltform.operations.states._readable", lambda _backend: False)
+    world.module("plain", 'resource "terraform_data" "this" {\n  input = "x"\n}\noutput "id" { value = 1 }\n')
+    world.components.clear()
+    world.components |= {"one": {"module": "plain"}, "two": {"module": "base", "variables": {"name": "two"}}}
+    assert statuses(call(world, "deploy")) == {"one": "applied", "two": "applied"}
+    world.components["two"]["variables"]["name"] = "2"
+    assert statuses(call(world, "deploy")) == {"one": "unchanged", "two": "applied"}
+    assert world.call("outputs", world.name, "two")["outputs"]["two"]["name"] == "2"
+    del world.components["two"]
+    call(world, "deploy")
+    assert world.processes.started == []
+    assert world.call("sync_states", world.name)["components"]["one"]["status"] == "in step"
+    assert statuses(call(world, "destroy", yes=True)) == {"one": "destroyed", "two": "destroyed"}
+
+
+@pytest.mark.parametrize("server", [_together(_http, "http")], indirect=True)
+def test_nothing_is_moved_that_is_locked_or_half_done_and_no_other_state_is_overwritten(world, server):
+    environment = world.infrastructure["environments"][world.name]
+    backend = environment.pop("backend")
+    world.components["half"] = {"module": "shell", "variables": {"command": "false"}}
+    assert call(world, "deploy", on_error="continue")["retcode"] == 1
+    environment["backend"] = backend
+
+    def refusal(name):
+        returned = world.call("migrate_state", world.name, name, None)
+        return returned["retcode"], returned["steps"][name]["error"]["summary"]
+
+    assert refusal("half") == (1, "half is half done")
+    services = world.services()
+    with contextlib.closing(services), services.locks.hold(world.name, "networking", "another-run", "bob"):
+        assert refusal("networking")[0] == 75
+    address = backend["address"].format(environment=world.name, component="networking")
+    login = (server.values["TF_HTTP_USERNAME"], server.values["TF_HTTP_PASSWORD"])
+    requests.post(address, data=state(serial=7), auth=login, timeout=30)
+    assert refusal("networking") == (1, "there is another state where this one should go")
+    assert requests.get(address, auth=login, timeout=30).content == state(serial=7)
+    assert (world.state_dir / "states" / world.name / "networking" / "terraform.tfstate").exists()
+
+
+@pytest.mark.parametrize("server", [_together(_s3, "s3")], indirect=True)
+def test_a_state_that_somebody_deleted_is_not_built_a_second_time(world, server):
+    assert call(world, "deploy")["retcode"] == 0
+    client = states_client(server.backend, server.values)
+    with contextlib.closing(client):
+        client.delete_object(Bucket="states", Key=f"{world.name}/networking/terraform.tfstate")
+    error = call(world, "deploy")["steps"]["networking"]["error"]
+    assert error["summary"] == "the state of networking is gone"
+    assert "apply" not in world.processes.commands()

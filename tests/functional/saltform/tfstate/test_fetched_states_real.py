@@ -142,6 +142,16 @@ def test_what_s3_refuses_is_said_with_a_fix(servers, keys, bucket, said):
     client.close()
 
 
+def test_whether_a_bucket_keeps_versions_is_asked(servers):
+    client = servers["s3"]().client
+    client.create_bucket(Bucket="versioned")
+    reader = S3States(client, "versioned", "{}/{}".format)
+    assert reader.keeps_versions() is False
+    client.put_bucket_versioning(Bucket="versioned", VersioningConfiguration={"Status": "Enabled"})
+    assert reader.keeps_versions() is True
+    assert S3States(client, "no-such-bucket", "{}/{}".format).keeps_versions() is False
+
+
 def test_a_server_that_is_away_is_an_error_and_the_last_state_stays(bench, monkeypatch):
     bench.store("staging", "net", state())
     bench.reader.read("staging", "net")
