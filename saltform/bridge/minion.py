@@ -9,6 +9,7 @@ from saltform.bridge.host import job_author, minion_bus, salt_fetcher, with_root
 from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, SaltformError
 from saltform.events import QueuedEvents, RecordedEvents
+from saltform.operations.permission import check_work
 from saltform.operations.services import Services
 from saltform.runlog import new_run_id
 
@@ -20,6 +21,7 @@ def minion_call(dunders: Mapping[str, Any], work: Callable[..., Any], *arguments
     services = None
     try:
         services = minion_services(dunders)
+        check_work(services, work.__name__, arguments)
         returned = work(services, *arguments)
     except SaltformError as error:
         raise CommandExecutionError(str(error)) from None

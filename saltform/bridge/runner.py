@@ -11,6 +11,7 @@ from saltform.bridge.host import master_events, minion_asker, pillar_refresher, 
 from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
 from saltform.operations.options import bad
+from saltform.operations.permission import check_call
 from saltform.operations.result import failure
 from saltform.operations.services import SHELL, Services
 from saltform.progress import Progress
@@ -45,7 +46,8 @@ def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any
 
 
 def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
-    """One verb, imported only now: every `salt-run` on a master loads our runner, and must not pay for all of it."""
+    """One verb, if the caller may. Imported only now: every `salt-run` on a master loads our runner."""
+    check_call(services, verb, arguments)
     module = importlib.import_module(f"saltform.operations.{verb}")
     returned: dict[str, Any] = getattr(module, verb)(services, *arguments)
     return returned

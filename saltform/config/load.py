@@ -29,6 +29,7 @@ from saltform.config.promotion import (
 )
 from saltform.config.providers import read_provider
 from saltform.config.reader import Reader
+from saltform.config.roles import read_roles
 from saltform.config.runlog import check_runlog
 from saltform.config.sources import validate_vault
 from saltform.config.types import Component, Environment, Provider
@@ -88,7 +89,7 @@ def load(
         found = "nothing" if ROOT not in pillar else "an empty mapping"
         expected = "a mapping with providers and environments (is the pillar targeted to this id?)"
         raise ConfigError(problems or [Problem(ROOT, found, expected)])
-    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog", "releases", "groups"))
+    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog", "releases", "groups", "roles"))
     providers = _read_providers(root.section("providers"))
     defaults = read_defaults(root.section("defaults"), ON_ERROR)
     problems.extend(validate_vault(pillar[ROOT].get("vault") or {}))
@@ -98,6 +99,7 @@ def load(
     names = [environment] if environment is not None else [str(name) for name in section.tree]
     policies, groups = read_policies(root, Policies()), read_groups(root.section("groups"))
     pins = read_pins(root)
+    read_roles(root, groups)  # for its problems: who may do what is read when somebody does something
     environments = {
         name: _read_environment(section, name, defaults, providers, policies, groups, promoted, pins.get(name, {}))
         for name in names

@@ -8,9 +8,10 @@ from saltform.errors import SaltformError
 from saltform.events import approval_tag
 from saltform.operations.approving import request_entry
 from saltform.operations.deciding import rules
+from saltform.operations.permission import who_may_approve
 from saltform.operations.result import result
 from saltform.operations.services import Services
-from saltform.operations.standing import EXPIRED, TURNED_DOWN, WAITING, refusal, standing
+from saltform.operations.standing import EXPIRED, TURNED_DOWN, WAITING, standing
 from saltform.report.words import plural
 from saltform.runlog import RunRecord, now, seconds_between
 from saltform.runlog.approvals import Request
@@ -40,10 +41,7 @@ def approvals(services: Services, environment: str | None = None) -> dict[str, A
 
 def _entry(services: Services, record: RunRecord, request: Request) -> dict[str, Any]:
     rule = rules(services, request.environment).approval_of(request.component)
-
-    def allowed(author: str, origin: str) -> str:
-        return refusal(rule, record.author, author, origin)
-
+    allowed = who_may_approve(services, rule, record.author, request.environment)
     found = standing(request, services.runlog.approvals.decisions(record.id), rule, allowed, now())
     return {
         "run": record.id,

@@ -22,7 +22,8 @@ from saltform.operations.explaining import note_values, read_plan
 from saltform.operations.judging import Judged
 from saltform.operations.opened import Opened
 from saltform.operations.part import Part
-from saltform.operations.standing import CLOCK, EXPIRED, TURNED_DOWN, WAITING, Standing, refusal, standing
+from saltform.operations.permission import who_may_approve
+from saltform.operations.standing import CLOCK, EXPIRED, TURNED_DOWN, WAITING, Standing, standing
 from saltform.plan import Plan, digest, refines
 from saltform.policy.verdicts import APPROVE
 from saltform.runlog import StepRecord, now, seconds_between
@@ -174,11 +175,8 @@ def forget(opened: Opened, name: str) -> None:
 
 def standing_of(opened: Opened, request: Request) -> Standing:
     """By pillar as it is now, of which a run that goes on reads who may approve anew."""
-    rule = _rule(opened, request.component)
-
-    def allowed(author: str, origin: str) -> str:
-        return refusal(rule, opened.services.author, author, origin)
-
+    rule, services = _rule(opened, request.component), opened.services
+    allowed = who_may_approve(services, rule, services.author, opened.name)
     return standing(request, opened.decisions, rule, allowed, now())
 
 

@@ -15,9 +15,10 @@ from saltform.errors import ApprovalRefused, NotAllowed, SaltformError
 from saltform.events import approval_tag
 from saltform.operations import auditing
 from saltform.operations.options import Options, bad, flag
+from saltform.operations.permission import who_may_approve
 from saltform.operations.promoted import on_record
 from saltform.operations.services import Services
-from saltform.operations.standing import GRANTED, WAITING, Standing, refusal, standing
+from saltform.operations.standing import GRANTED, WAITING, Allowed, Standing, standing
 from saltform.runlog import RunRecord, now
 from saltform.runlog.approvals import Decision, Request
 
@@ -65,10 +66,11 @@ class Decisions:
         return self.environment.approval_of(name)
 
     def standing(self, name: str) -> Standing:
-        def allowed(author: str, origin: str) -> str:
-            return refusal(self.rule(name), self.record.author, author, origin)
+        rule = self.rule(name)
+        return standing(self.requests[name], self.made, rule, self._allowed(rule), now())
 
-        return standing(self.requests[name], self.made, self.rule(name), allowed, now())
+    def _allowed(self, rule: Approval) -> Allowed:
+        return who_may_approve(self.services, rule, self.record.author, self.environment.name)
 
     def check_open(self) -> None:
         """What was rejected, has expired or can't be told by this clock is not decided any more."""
@@ -85,7 +87,7 @@ class Decisions:
         refused = {}
         for name in self.requests:
             rule = self.rule(name) if not_author else replace(self.rule(name), not_author=False)
-            why = refusal(rule, self.record.author, who.author, who.origin)
+            why = self._allowed(rule)(who.author, who.origin)
             if why:
                 refused[name] = why
         if refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import json
 import os
 import signal
@@ -83,7 +84,20 @@ def environments(folder: Path) -> dict[str, Any]:
         "modules": pair,
     }
     promoted = {"promoted_from": "staging", "components": {"base": {"variables": {"name": "production"}}}}
-    return {name: {"components": tree} for name, tree in components.items()} | {"production": promoted}
+    guarded = {"components": pair, "approval": {"when": "always", "by": ["@approvers"], "not_author": True}}
+    return {name: {"components": tree} for name, tree in components.items()} | {
+        "production": promoted,
+        "guarded": guarded,
+    }
+
+
+def roles() -> dict[str, Any]:
+    """Whoever runs the tests and the users of the other tests may all; in `guarded` each role has its user."""
+    users = {"viewer": "vic", "planner": "paul", "deployer": "dora", "approver": "@approvers"}
+    return {
+        **{role: {"guarded": [user]} for role, user in users.items()},
+        "admin": {"*": ["alice", "Reactor", getpass.getuser()]},
+    }
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,12 @@ class Cluster:
         self.pillar.mkdir()
         who = f"{MASTER}* or {HOME}"
         self._write(self.pillar / "top.sls", {"base": {who: [{"match": "compound"}, "infrastructure"]}})
-        self._write(self.pillar / "infrastructure.sls", {"infrastructure": {"environments": environments(folder)}})
+        tree = {
+            "environments": environments(folder),
+            "roles": roles(),
+            "groups": {"approvers": ["ann", "abe", "dora"]},
+        }
+        self._write(self.pillar / "infrastructure.sls", {"infrastructure": tree})
 
     @property
     def layout(self) -> Layout:
@@ -147,7 +166,11 @@ class Cluster:
             "netapi_enable_clients": ["runner", "runner_async", "local"],
             "rest_cherrypy": {"host": "127.0.0.1", "port": self.api_port, "disable_ssl": True},
             "sharedsecret": API_SECRET,
-            "external_auth": {"sharedsecret": {"alice": ["@runner", "terraform.*"]}},
+            "external_auth": {
+                "sharedsecret": dict.fromkeys(
+                    ("alice", "vic", "paul", "dora", "ann", "abe", "root"), ["@runner", "terraform.*"]
+                )
+            },
         }
 
     def write_sls(self, name: str, tree: Mapping[str, Any]) -> None:

@@ -10,10 +10,17 @@ import yaml
 from saltform.config import load
 from saltform.config.approval import KEYS, WHEN
 from saltform.config.policies import BUILT_IN, Policies
+from saltform.config.roles import APPROVE, DEPLOY, PLAN, ROLES, VIEW
 from saltform.plan import Change, Plan
 from saltform.policy import Judge
 
-PAGE = (Path(__file__).parents[4] / "docs" / "plans-and-approval.md").read_text()
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs" / "plans-and-approval.md").read_text()
+
+RUNNER = set(
+    re.findall(r"^def ([a-z]\w*)\(", (ROOT / "salt" / "_runners" / "infrastructure.py").read_text(), re.MULTILINE)
+)
+RUNNER.add("rollback")
 
 
 def block(language, holding=""):
@@ -43,6 +50,18 @@ def test_the_approval_of_the_page_is_valid_and_every_key_and_word_is_there():
         assert f" {key}:" in block("yaml", "approval:")
     for word in WHEN:
         assert f"| `{word}` |" in PAGE
+
+
+def test_the_roles_of_the_page_are_valid_and_what_they_may_is_what_the_page_says():
+    tree = yaml.safe_load(block("yaml", "roles:"))
+    assert load(tree).environment("production").components
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.split("## Roles")[1].split("## Audit")[0], re.MULTILINE))
+    assert set(rows) == set(ROLES)
+    of_the_runner = {verb: set(re.findall(r"`(\w+)`", said)) for verb, said in rows.items()}
+    assert of_the_runner["viewer"] == VIEW & RUNNER
+    assert of_the_runner["planner"] - {"deploy", "destroy", "promote", "rollback"} == PLAN
+    assert of_the_runner["deployer"] - {"drift"} == DEPLOY & RUNNER
+    assert of_the_runner["approver"] - {"by"} == APPROVE
 
 
 def test_the_rule_in_rego_finds_what_it_is_for(tmp_path):
