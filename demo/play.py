@@ -64,9 +64,21 @@ class Play:
             ["infrastructure.drift", "staging"],
             2,
         )
+        self.step(
+            "Put back what drifted, and nothing else",
+            ["infrastructure.drift", "staging", "components=networking", "heal=True"],
+        )
+        self.step(
+            "Promote what staging has proved: the same releases, with production's own names and addresses",
+            ["infrastructure.promote", "staging", "production", "components=networking,data"],
+        )
         if not self.keep:
             self.step(
-                "Destroy, in reverse order; what holds data only because we say so",
+                "Destroy production first, and what holds data only because we say so",
+                ["infrastructure.destroy", "production", "yes=True", "preserve_data=False"],
+            )
+            self.step(
+                "Then staging, in reverse order",
                 ["infrastructure.destroy", "staging", "yes=True", "preserve_data=False"],
             )
             self.step("Nothing is left in the cloud", [], command=["hive-emulator", "status", *self._data_dir()])

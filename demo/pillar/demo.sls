@@ -23,3 +23,8 @@ infrastructure:
           stateful: true
           inputs: {zones: '@networking.zones'}
           variables: {name: staging-data, volume_size: 10}
+    production:
+      promoted_from: staging        # its components are releases that staging has proved; this is what is its own:
+      components:
+        networking: {variables: {name: production, cidr: 10.30.0.0/16}}
+        data: {variables: {name: production-data}}

@@ -90,7 +90,7 @@ def _drift(services: Services, environment: str, records: Records) -> Gate:
     missing = [name for name in records if name not in fresh]
     if missing:
         return Gate("drift", True, f"not checked since the last apply: {', '.join(missing)} ({command})")
-    return Gate("drift", True, "none")
+    return Gate("drift", True, "")
 
 
 def _binaries(services: Services, environment: str, records: Records) -> Gate:

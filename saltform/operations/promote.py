@@ -50,7 +50,7 @@ def promote(services: Services, source: str, environment: str, given: Mapping[st
         if not all(gate.ok for gate in found):
             return _refused(opened, source, found, told)
         notes = [f"promotes from {source}: {_listed(differences)}", *notes]
-        notes += [f"{gate.gate} of {source}: {gate.said}" for gate in found if gate.gate == "drift"]
+        notes += [f"{gate.gate} of {source}: {gate.said}" for gate in found if gate.gate == "drift" and gate.said]
         if options.components:
             options = dataclasses.replace(options, components=tuple(records))
         if options.dry_run:

@@ -15,7 +15,6 @@ from saltform.report.words import clean
 
 Record = Mapping[str, Any]
 MOST_FILES = 10
-_STYLES = {"same": "dim", "differs": "cyan"}
 _RULES = {"own": "its own", "exempt": "exempt"}
 
 
@@ -48,22 +47,25 @@ def promotion(record: Record, width: int) -> list[Section]:
     """What differs, what the gates say, and the run itself."""
     told = record.get("promotion") or {}
     sides = [told.get("source", ""), record.get("environment", "")]
-    rows: list[list[blocks.Cell]] = [[mark(gate["ok"]), gate["gate"], gate["said"]] for gate in told.get("gates", ())]
+    rows: list[list[blocks.Cell]] = [
+        [mark(gate["ok"]), gate["gate"], gate["said"] or "none"] for gate in told.get("gates", ())
+    ]
     gates: Section = [blocks.table(["", "gate", "found"], rows)] if rows else []
     steps = runs.run(record, width) if record.get("steps") else []
     return [*differences(told.get("components", {}), sides), gates, *steps]
 
 
 def differences(components: Mapping[str, Record], environments: list[str]) -> list[Section]:
-    sections: list[Section] = []
+    sections: list[Section] = [[]]
     for name, item in components.items():
-        if item["status"] == "same" and not item["differences"]:
-            continue
         title = Text(clean(name), style="bold").append(f"  {clean(item['status'])}", style="not bold")
+        if not item["differences"]:
+            sections[0] += [title] if item["status"] != "same" else []
+            continue
         rows: list[list[blocks.Cell]] = [
             [entry["what"], *map(_value, entry["values"]), _remark(entry)] for entry in item["differences"]
         ]
-        sections.append([title, *([blocks.table(["", *environments, " "], rows)] if rows else [])])
+        sections.append([title, blocks.table(["", *environments, " "], rows)])
     return sections
 
 

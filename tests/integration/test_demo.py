@@ -44,6 +44,7 @@ def test_every_step_goes_well(demo):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "FAILED" not in done.stdout
     assert "3 unchanged" in done.stdout
+    assert "promote production: 2 applied" in done.stdout
     assert list((home / "reports").glob("*.html"))
 
 
@@ -51,6 +52,11 @@ def test_after_sourcing_its_environment_salt_and_aws_work_in_a_shell(demo):
     home, _ = demo
     status = json.loads(shell(home, "salt-run infrastructure.status staging --out=json"))
     assert status["components"]["consul"]["status"] == "applied"
+    promoted = json.loads(shell(home, "salt-run infrastructure.releases production --out=json"))
+    assert {name: item["deployed"] for name, item in promoted["components"].items()} == {
+        "networking": True,
+        "data": True,
+    }
     pillar = json.loads(shell(home, "salt '*' pillar.items unmask=True --out=json"))
     address = pillar["demo-minion"]["terraform"]["staging"]["consul"]["address"]
     vpcs = json.loads(shell(home, "aws ec2 describe-instances"))
