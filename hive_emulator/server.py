@@ -163,7 +163,8 @@ class Connection(asyncio.Protocol):
         self.deadline = time.monotonic() + self._server.limits.answer
 
     def resume_writing(self) -> None:
-        self.deadline = time.monotonic() + self._server.limits.idle
+        limits = self._server.limits
+        self.deadline = time.monotonic() + (limits.answer if self._closing else limits.idle)
 
     # --- the parser's side ---
 
@@ -251,9 +252,11 @@ class Connection(asyncio.Protocol):
         self._write(response, keep, head_only=request.method == "HEAD")
         if keep:
             self._next()
-        else:
+        elif self._last_word or not self._transport.can_write_eof():
             self._closing = True
             self._transport.close()
+        else:
+            self._hang_up(self._server.limits.answer)
 
     def _write(self, response: Response, keep: bool, head_only: bool = False) -> None:
         head = (
@@ -269,17 +272,22 @@ class Connection(asyncio.Protocol):
         self._refuse(413, "RequestEntityTooLarge", f"The request's body is larger than {most} MB.")
 
     def _refuse(self, status: int, code: str, message: str) -> None:
-        """Answer what is not a request, and throw away the rest, so that the client can read the answer."""
+        """Answer what is not a request."""
         if self._closing:
             return
         self._closing = True
         self._waiting.clear()
-        if self._answering is not None:
-            return
-        self._write(Response(status, refusal(code, message)), keep=False)
+        if self._answering is None:
+            self._write(Response(status, refusal(code, message)), keep=False)
+            self._hang_up(min(5.0, self._server.limits.first))
+
+    def _hang_up(self, seconds: float) -> None:
+        """Close when the client does, and throw away what it still sends: an end with bytes unread resets the
+        connection, and takes the answer away from a client that has not read it yet."""
+        self._closing = True
         if self._transport.can_write_eof():
             self._transport.write_eof()
-        self.deadline = time.monotonic() + min(5.0, self._server.limits.first)
+        self.deadline = time.monotonic() + seconds
 
     def finish(self) -> None:
         """Close when the request under way is answered, or now if there is none."""

@@ -72,7 +72,7 @@ class RunningHive:
         }
         return {**found, "AWS_CA_BUNDLE": str(self.ca)} if self.ca else found
 
-    def stop(self, timeout: float = 15.0) -> int:
+    def stop(self, timeout: float = 60.0) -> int:
         """SIGTERM and wait; returns the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -105,7 +105,7 @@ def start_emulator(
     port: int = 0,
     options: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
-    timeout: float = 30.0,
+    timeout: float = 120.0,
 ) -> RunningHive:
     """Start ``hive-emulator serve`` and wait until it is ready. The caller stops it."""
     command = [sys.executable, "-m", "hive_emulator", "serve", "--port", str(port)]
@@ -179,7 +179,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_for_port(process: subprocess.Popen[bytes], port: int, timeout: float = 15.0) -> None:
+def _wait_for_port(process: subprocess.Popen[bytes], port: int, timeout: float = 60.0) -> None:
     until = time.monotonic() + timeout
     while time.monotonic() < until and process.poll() is None:
         try:

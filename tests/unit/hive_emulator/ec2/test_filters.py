@@ -83,7 +83,7 @@ def test_many_wildcards_cost_no_more_than_their_length():
     started = time.monotonic()
     assert filters.apply([{"Name": text}], [{"Name": "name", "Values": [pattern]}], TABLE) == []
     assert filters.apply([{"Name": text + "b"}], [{"Name": "name", "Values": [pattern]}], TABLE)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 60  # one that goes back and tries again would take years
 
 
 @given(st.text(alphabet="ab*?.[]()+^$|\n", max_size=8), st.text(alphabet="ab.[]()+^$|\n", max_size=8))
