@@ -213,6 +213,18 @@ class DataAtRisk(SaltformError):
     """A plan would delete what a stateful component holds."""
 
 
+class NotConverged(SaltformError):
+    """A component was applied, and its minions are not as they should be."""
+
+    def __init__(self, component: str, seconds: float, missing: list[str]) -> None:
+        super().__init__(
+            f"{component} was applied and did not converge within {seconds:g} s",
+            "\n".join(missing),
+            "when the cause is gone: the same deploy again, or resume; it plans, and waits for the minions once more",
+            missing=missing,
+        )
+
+
 class Locked(SaltformError):
     """Another run holds the component."""
 

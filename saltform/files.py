@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from saltform.errors import NoRoom, WorkspaceError
@@ -65,3 +67,12 @@ def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise cannot_write(path, error) from None
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """One at a time, of all threads and processes of this host that come here; the others wait."""
+    make_folder(path.parent)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

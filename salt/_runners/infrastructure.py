@@ -394,6 +394,46 @@ def sync_states(environment=None, **kwargs):
     return _call("sync_states", kwargs, environment)
 
 
+def keys(environment=None, **kwargs):
+    """
+    Instances and minions side by side: instances without a minion, minions without an instance. Exit code 2 when
+    there are any.
+
+    environment
+        The environment.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.keys staging
+    """
+    return _call("keys", kwargs, environment)
+
+
+def accept_key(minion=None, key=None, digest=None, **kwargs):
+    """
+    Accept the key of an instance's minion, if it has shown the one-time token that its instance was given. Called by
+    ``reactor/keys.sls``.
+
+    minion
+        The minion's id.
+
+    key
+        The public key that it sent with the token.
+
+    digest
+        The SHA-256 of the token: the token itself never stands in a job's arguments.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.accept_key consul-1 key='-----BEGIN PUBLIC KEY-----' digest=0123abcd
+    """
+    return _call("accept_key", kwargs, str(minion or ""), str(key or ""), str(digest or ""))
+
+
 def status(environment=None, **kwargs):
     """
     Where every component stands: applied, never applied, pending change, changed outside, half done, orphan.

@@ -52,7 +52,8 @@ def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[str | tuple[str, ...]
         wanted = targets if isinstance(targets, str) else list(targets)
         try:
             with salt.client.get_local_client(mopts=dict(opts)) as client:
-                client.cmd_async(wanted, "saltutil.refresh_pillar", tgt_type=kind)
+                # Not `cmd_async`, which prints to stdout when nobody matches.
+                client.pub(wanted, "saltutil.refresh_pillar", tgt_type=kind, timeout=5)
         except SaltException:
             log.warning("could not ask %s to refresh their pillar: is the master running?", targets)
 

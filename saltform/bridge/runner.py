@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from saltform.bridge.fleet import SaltFleet
 from saltform.bridge.host import master_events, minion_asker, pillar_refresher, salt_fetcher, with_root
 from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
@@ -16,6 +17,9 @@ from saltform.operations.result import failure
 from saltform.operations.services import SHELL, Services
 from saltform.progress import Progress
 from saltform.runlog import new_run_id
+
+# Strangers can make the master call these, by asking it to be let in: they cost a look into the run log and no more.
+WITHOUT_PILLAR = frozenset({"accept_key"})
 
 
 def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any], *arguments: Any) -> dict[str, Any]:
@@ -28,7 +32,7 @@ def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any
         for name in unknown:
             if not name.startswith("__"):
                 raise bad(name, f"{verb} has no such argument")
-        services = _runner_services(dunders)
+        services = _runner_services(dunders, with_pillar=verb not in WITHOUT_PILLAR)
         returned = call(verb, services, *arguments)
     except Exception as error:
         returned = failure(verb, error)
@@ -53,12 +57,12 @@ def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
     return returned
 
 
-def _runner_services(dunders: Mapping[str, Any]) -> Services:
+def _runner_services(dunders: Mapping[str, Any], with_pillar: bool) -> Services:
     opts = dict(dunders["__opts__"])  # plain: what Salt's loader hands out can't be read from other threads
     settings = load_settings(opts)
     return Services(
         settings=settings,
-        pillar=_runner_pillar(opts, settings.pillar_id or opts["id"]),
+        pillar=_runner_pillar(opts, settings.pillar_id or opts["id"]) if with_pillar else {},
         author=str(dunders.get("__user__") or opts.get("user") or "unknown"),
         origin=SHELL if _at_the_shell(opts) else "master",
         run_id=str(dunders.get("__jid__") or "") or new_run_id(),
@@ -67,6 +71,7 @@ def _runner_services(dunders: Mapping[str, Any]) -> Services:
         fetch_salt=salt_fetcher(opts),
         refresh_pillar=pillar_refresher(opts),
         ask_minions=minion_asker(opts),
+        fleet=SaltFleet(opts),
     )
 
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from saltform.config.backends import located, read_backend
-from saltform.config.names import IDENTIFIER, nearest
+from saltform.config.names import FUNCTION, IDENTIFIER, MINION, nearest
 from saltform.config.providers import read_source
 from saltform.config.reader import Reader
-from saltform.config.types import Backend, Component, CredentialSource, Input, Provider, Retry, Timeouts
+from saltform.config.types import Backend, Component, Converge, CredentialSource, Input, Provider, Retry, Timeouts
 
 COMPONENT_KEYS = frozenset(
     "module provider variables secret_variables inputs needs stateful backend binary version timeouts "
-    "retry renamed_from adopt targets outputs drift promote approval".split()
+    "retry renamed_from adopt targets outputs minions converge drift promote approval".split()
 )
+MINION_VARIABLES = ("minions", "minion_tokens")  # what a module gets for `minions`
 _RULE = re.compile(r"[^.\s]+\.[^.\s].*")
 _INPUT = re.compile(r"@([^.@\s]+)\.([A-Za-z_][A-Za-z0-9_-]*)")
 
@@ -64,7 +65,8 @@ def read_component(
     variables = reader.values("variables")
     inputs = _read_inputs(reader.section("inputs"))
     secrets = _read_secret_variables(reader.section("secret_variables"))
-    _check_variable_names(reader, variables, inputs, secrets)
+    minions = _read_minions(reader)
+    _check_variable_names(reader, variables, inputs, secrets, minions)
     return Component(
         environment=environment,
         name=name,
@@ -84,6 +86,8 @@ def read_component(
         adopt=_read_adopt(reader.section("adopt")),
         targets=_read_targets(reader, defaults.targets),
         output_targets=_read_output_targets(reader.section("outputs")),
+        minions=minions,
+        converge=_read_converge(reader, minions),
         ignore_drift=(*ignore_drift, *read_ignored_drift(reader)),
         path=reader.path,
     )
@@ -117,11 +121,13 @@ def _check_variable_names(
     variables: Mapping[str, Any],
     inputs: Iterable[Input],
     secrets: Mapping[str, CredentialSource],
+    minions: tuple[str, ...],
 ) -> None:
     seen: dict[str, str] = {}
     named = [("variables", name) for name in variables]
     named += [("inputs", item.variable) for item in inputs]
     named += [("secret_variables", name) for name in secrets]
+    named += [("minions", name) for name in MINION_VARIABLES if minions]
     for place, name in named:
         if not IDENTIFIER.fullmatch(name):
             reader.problem(f"{place}:{name}", name, "a name that Terraform accepts for a variable")
@@ -172,6 +178,36 @@ def _read_output_targets(reader: Reader) -> dict[str, tuple[str, ...]]:
         section.only(("targets",))
         found[str(name)] = tuple(section.texts("targets"))
     return found
+
+
+def _read_minions(reader: Reader) -> tuple[str, ...]:
+    ids = reader.texts("minions")
+    for each in ids:
+        if not MINION.fullmatch(each):
+            reader.problem("minions", each, "a minion id: letters, digits, dots, dashes and underscores")
+        if ids.count(each) > 1:
+            reader.problem("minions", each, "every id once")
+    return tuple(dict.fromkeys(ids))
+
+
+def _read_converge(reader: Reader, minions: tuple[str, ...]) -> Converge | None:
+    if reader.tree.get("converge") is None:
+        return None
+    section = reader.section("converge")
+    section.only(("target", "expect", "highstate", "health", "timeout"))
+    target = section.text("target")
+    if not target and not minions:
+        section.problem("target", section.tree.get("target"), "a compound target (or `minions` beside `converge`)")
+    health = section.text("health")
+    if health and not FUNCTION.fullmatch(health):
+        section.problem("health", health, "an execution function such as consul.healthy")
+    return Converge(
+        target=target or minions,
+        expect=section.number("expect", len(minions) or 1, 1, 100_000),
+        highstate=section.flag("highstate"),
+        health=health,
+        timeout=section.seconds("timeout", 600.0),
+    )
 
 
 def read_ignored_drift(reader: Reader) -> tuple[str, ...]:

@@ -190,11 +190,21 @@ def _resolve(components: dict[str, Component], reader: Reader) -> dict[str, Comp
             wanted.update(dict.fromkeys(everything if need == "*" else [need]))
         known = tuple(need for need in wanted if need in components)
         resolved[name] = component.waiting_for(known)
+    _check_minions(components, reader)
     cycle = Graph({name: component.needs for name, component in resolved.items()}).find_cycle()
     if cycle:
         error = CycleError(cycle)
         reader.problem("", error.detail, "no circle: remove one `needs` or `inputs` on this path")
     return resolved
+
+
+def _check_minions(components: Mapping[str, Component], reader: Reader) -> None:
+    """A minion is on one instance, so it belongs to one component."""
+    owner: dict[str, str] = {}
+    for name, component in components.items():
+        for minion in component.minions:
+            if owner.setdefault(minion, name) != name:
+                reader.problem(f"{name}:minions", minion, f"an id that {owner[minion]} doesn't have too")
 
 
 def _check_names(component: Component, components: Mapping[str, Component], reader: Reader) -> None:

@@ -12,6 +12,9 @@ from saltform.errors import UnknownName
 # Names become folder names, event tags and resource tags, and `@component.output` splits at the dot.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 NAME_RULE = "letters, digits, '-' and '_', at most 64, starting with a letter or digit"
+# Salt's own ids, without what would be a glob or a path.
+MINION = re.compile(r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,253}")
+FUNCTION = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 

@@ -129,6 +129,17 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
+class Converge:
+    """What has to be true of the fleet before anything that needs the component starts."""
+
+    target: str | tuple[str, ...]  # a compound expression, or minion ids
+    expect: int  # how many minions have to be there, at least
+    highstate: bool = False
+    health: str = ""  # an execution function that returns True
+    timeout: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """One Terraform root with its own state."""
 
@@ -150,6 +161,8 @@ class Component:
     adopt: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     targets: str | tuple[str, ...] = ""
     output_targets: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NOTHING)
+    minions: tuple[str, ...] = ()  # the ids of the minions on its instances
+    converge: Converge | None = None
     ignore_drift: tuple[str, ...] = ()  # the environment's rules, then its own
     origin: Origin | None = None
     path: str = ""  # where in pillar it stands, for messages

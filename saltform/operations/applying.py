@@ -10,6 +10,7 @@ from pathlib import Path
 from saltform.errors import DataAtRisk, SaltformError
 from saltform.operations import auditing
 from saltform.operations.errored import mend, say_what_was_left
+from saltform.operations.minion_keys import follow_instances, instances, issue_tokens, propose_tokens
 from saltform.operations.part import Part
 from saltform.report.doing import Doing
 from saltform.runlog import StepRecord
@@ -26,17 +27,23 @@ def plan_and_apply(
     *,
     destroy: bool = False,
     replace: list[str] | None = None,
+    settle: bool = True,
 ) -> Status:
-    """Plan into a file, judge it, and apply exactly that file. The file is gone afterwards, whatever happened."""
+    """Plan into a file, judge it, and apply exactly that file. The file is gone afterwards, whatever happened.
+
+    Unless it is to `settle`, it stays on record as half done: the caller says when it is as it should be.
+    """
     from saltform.operations import approving  # a run without changes doesn't pay for it
 
     plan_file = session.workspace / ".plan"
     mend(part, session)
     try:
         if not approving.restored(part, plan_file):
-            ended = _plan(part, session, plan_file, preserve_data, destroy, replace)
+            ended = _plan(part, session, plan_file, preserve_data, destroy, replace, settle)
             if ended is not None:
                 return ended
+        hosts = instances(part.opened, part.component.name)
+        tokens = [] if destroy else issue_tokens(part)
         part.record_before_destroy() if destroy else part.record_before_apply()
         part.keep_state_version()
         audit_before_apply(part, plan_file)
@@ -55,12 +62,20 @@ def plan_and_apply(
     part.step.exit_code = 0
     approving.forget(part.opened, part.component.name)
     if not destroy:
+        follow_instances(part, hosts, tokens)
+    if settle and not destroy:
         part.record_applied()
     return Status.DESTROYED if destroy else Status.APPLIED
 
 
 def _plan(
-    part: Part, session: Session, plan_file: Path, preserve_data: bool, destroy: bool, replace: list[str] | None
+    part: Part,
+    session: Session,
+    plan_file: Path,
+    preserve_data: bool,
+    destroy: bool,
+    replace: list[str] | None,
+    settle: bool,
 ) -> Status | None:
     """Plan and judge. How the step ends if there is nothing to apply, or nothing to apply yet."""
     from saltform.operations import approving
@@ -72,12 +87,14 @@ def _plan(
     stream = planning.run(session, plan_file, refresh=refresh, destroy=destroy, replace=replace or ())
     note_plan(part.step, stream)
     if not stream.changed:
-        if not destroy:
+        if settle and not destroy:
             part.record_applied()
         return Status.UNCHANGED
     if preserve_data:
         guard_data(part, stream)
     judged = judge_before_apply(part, session, plan_file, stream)
+    if part.tokens and not destroy:
+        propose_tokens(part)
     waits = approving.must_wait(part, session, plan_file, stream, judged)
     return Status.AWAITING_APPROVAL if waits else None
 

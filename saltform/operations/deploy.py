@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from saltform.config.types import Converge
 from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
 from saltform.graph import Graph
 from saltform.operations import plan as planned
@@ -64,7 +65,7 @@ def run_deploy(
         run.notes.append(f"{old} is now {new}: its state was moved, nothing is built twice")
     if opened.orphans:
         run.notes.append(orphan_note(opened))
-    returned = run.execute(lambda name, step: _step(opened, options, name, step))
+    returned = run.execute(lambda name, step: _step(run, options, name, step))
     if run.stopped_by is not None:
         return returned  # what can't be written there can't be written here
     write_index(opened)
@@ -108,7 +109,8 @@ def _is_unchanged(opened: Opened, name: str) -> bool:
         return False  # its own step says what is wrong
 
 
-def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
+def _step(run: Run, options: Options, name: str, step: StepRecord) -> Status:
+    opened = run.opened
     if opened.requests and still_waiting(opened, name, step):
         return Status.AWAITING_APPROVAL
     component = opened.component(name)
@@ -116,14 +118,32 @@ def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Stat
     replace = [
         address_in_root(address) for address in options.replace if name in opened.select(list(options.components))
     ]
-    if not options.refresh and not replace and part.unchanged():
+    unchanged = part.unchanged()
+    if unchanged and not options.refresh and not replace:
         return Status.UNCHANGED
-    with part.at_work() as session:
+    with part.locked() as held:
         if part.waited and not options.refresh and not replace and part.unchanged():
             return Status.UNCHANGED  # the run that it waited for has done it
+        with part.equipped(held.descriptors) as session:
 
-        def work() -> Status:
-            part.prepare(session)
-            return plan_and_apply(part, session, options.preserve_data, replace=replace)
+            def work() -> Status:
+                part.prepare(session)
+                settle = unchanged or component.converge is None
+                return plan_and_apply(part, session, options.preserve_data, replace=replace, settle=settle)
 
-        return retrying(part, session, work)
+            status = retrying(part, session, work)
+        as_it_was = unchanged and status is Status.UNCHANGED
+        if component.converge is not None and status.terminal and not as_it_was:
+            _converge(run, part, component.converge)
+    return status
+
+
+def _converge(run: Run, part: Part, wanted: Converge) -> None:
+    """The lock is kept until the fleet is as it should be; only then is the component as pillar says."""
+    from saltform.operations.converging import converge  # only for who has the key
+
+    write_index(run.opened)
+    tell_minions(run.opened, {part.step.component: dataclasses.replace(part.step, status=Status.APPLIED.value)})
+    converge(part, wanted, lambda missing: run.converging(part.step, missing))
+    part.step.reason = ""
+    part.record_applied()

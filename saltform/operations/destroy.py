@@ -13,6 +13,7 @@ from saltform.operations import errored
 from saltform.operations.applying import plan_and_apply
 from saltform.operations.foreseeing import previews, still_waiting
 from saltform.operations.index import tell_minions, write_index
+from saltform.operations.minion_keys import forget_minions
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
 from saltform.operations.orphans import lost_secrets
@@ -150,6 +151,7 @@ def destroy_step(opened: Opened, options: Options, name: str, step: StepRecord) 
 
         status = retrying(part, session, work)
         if status is not Status.AWAITING_APPROVAL:
+            forget_minions(part)
             part.record_destroyed()
     return status if status is Status.AWAITING_APPROVAL else Status.DESTROYED
 
@@ -161,5 +163,6 @@ def _nothing_there(opened: Opened, name: str, step: StepRecord) -> bool:
         with part.locked():
             if opened.resources(name):
                 return False
+            forget_minions(part)
             part.record_destroyed()
     return True

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from saltform.config import Component, Environment, Infrastructure, load, nearest, select
+from saltform.config.component import MINION_VARIABLES
 from saltform.config.promotion import Release
 from saltform.credentials.lender import Lender
 from saltform.errors import ModuleError, Problem, StateError
@@ -22,7 +23,7 @@ from saltform.terraform.mirror import CliConfig, prepare
 from saltform.workspace.fingerprint import private_key
 from saltform.workspace.git import GitModules
 from saltform.workspace.modules import Module, Modules
-from saltform.workspace.root import Inputs, Unknown, Value
+from saltform.workspace.root import MINIONS, Inputs, Unknown, Value
 
 if TYPE_CHECKING:
     from saltform.policy import Judge
@@ -237,10 +238,12 @@ class Opened:
                         f"an output of module {environment.components[item.component].module!r}",
                         nearest(item.output, upstream.outputs),
                     )
-            for output in component.output_targets:
+            wanted = [("outputs", output) for output in component.output_targets]
+            wanted += [("minions", MINIONS)] if component.minions else []
+            for place, output in wanted:
                 if output not in face.outputs:
                     yield Problem(
-                        f"{component.path}:outputs:{output}",
+                        f"{component.path}:{place}:{output}",
                         repr(output),
                         f"an output of module {component.module!r}",
                         nearest(output, face.outputs),
@@ -256,6 +259,7 @@ def _check_variables(component: Component, variables: Mapping[str, Any]) -> Iter
     given = [("variables", name) for name in component.variables]
     given += [("inputs", item.variable) for item in component.inputs]
     given += [("secret_variables", name) for name in component.secret_variables]
+    given += [("minions", name) for name in MINION_VARIABLES if component.minions]
     for place, name in given:
         if name not in variables:
             yield Problem(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
+import secrets
 import shutil
 from collections.abc import Iterator
 from functools import cached_property
@@ -25,7 +25,7 @@ from saltform.config.kinds import KINDS
 from saltform.credentials.lender import takes_ephemeral
 from saltform.errors import BinaryError, WorkspaceError
 from saltform.events import throttled_tag
-from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.files import alone, cannot_write, make_folder, write_atomic
 from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.hiding import texts
 from saltform.operations.opened import Opened
@@ -102,6 +102,11 @@ class Part:
         binary = f"{self.binary.product} {self.binary.version}"
         return release(self.component, self.module, self.provider_lock, binary)
 
+    @cached_property
+    def tokens(self) -> dict[str, str]:
+        """A new one-time token for each of its minions: what an instance gets that is created now."""
+        return {minion: secrets.token_urlsafe(32) for minion in self.component.minions}
+
     @property
     def fingerprint(self) -> str:
         # A secret's version stands for its value: a rotated one is noticed without being read.
@@ -158,12 +163,16 @@ class Part:
     def at_work(self, lock: bool = True) -> Iterator[Session]:
         """The component's lock held, its credentials lent, its log open."""
         with contextlib.ExitStack() as stack:
-            descriptors: tuple[int, ...] = ()
-            if lock:
-                descriptors = stack.enter_context(self.locked()).descriptors
+            descriptors = stack.enter_context(self.locked()).descriptors if lock else ()
+            yield stack.enter_context(self.equipped(descriptors))
+
+    @contextlib.contextmanager
+    def equipped(self, descriptors: tuple[int, ...]) -> Iterator[Session]:
+        """Its credentials lent, its log open; processes inherit the descriptors (of a lock)."""
+        with contextlib.ExitStack() as stack:
             ephemeral = takes_ephemeral(self.binary.product, self.binary.version)
             self._loan = stack.enter_context(self.opened.lender.lend(self.component, ephemeral=ephemeral))
-            self._loan.masker.add(self._sensitive_inputs())
+            self._loan.masker.add(self._sensitive_inputs().union(self.tokens.values()))
             log = stack.enter_context(self._open_log())
             yield self._session(log, descriptors)
 
@@ -260,6 +269,7 @@ class Part:
         provider = self.component.provider
         known = KINDS[provider.kind].environment(provider) if provider else {}
         lent = {**self._loan.environment, **roots.sensitive_environment(self.inputs)}
+        lent |= roots.token_environment(self.tokens)
         return clean_environment(workspace / ".home", self.opened.cli_config.path, lent, known)
 
     def _slowed(self, pace: Pace) -> None:
@@ -321,9 +331,9 @@ class Part:
         if not upgrade and workspace.initialised_for(before):
             return
         workspace.forget_init()
-        shared = self._layout.cache / "init" / before
+        shared = self._layout.cache / "init" / before  # the others of a kind wait, and copy what this one made
         alike = self.component.backend.type == "local"  # on a server, `init` is told which state, too
-        with _alone(shared.with_suffix(".lock")):
+        with alone(shared.with_suffix(".lock")):
             if not upgrade and alike and (shared / ".terraform").is_dir():
                 _copy(shared, workspace.path)
             else:
@@ -383,15 +393,6 @@ class Part:
         if record.fingerprint and record.run != self.services.run_id:
             return record.release, record.binary_path
         return record.previous_release, record.previous_binary
-
-
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One `init` for a hundred components of a kind: the others wait for it and copy what it made."""
-    make_folder(path.parent)
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _share(workspace: Path, shared: Path) -> None:

@@ -44,6 +44,7 @@ def released(opened: Opened, name: str, digest: str, binary: str) -> Released:
         name=name,
         module="",
         backend=decode(record.backend if record else ""),
+        minions=opened.services.runlog.minions.ids(opened.name, name),
         path=f"(orphan {opened.name}/{name})",
     )
     component = dataclasses.replace(

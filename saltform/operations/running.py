@@ -63,6 +63,7 @@ class Run:
     unchanged: Callable[[], Iterable[str]] = tuple  # those that are known to have nothing to do before any starts
     foresee: Callable[[], Foresee] | None = None  # what is to come of those that need one that awaits approval
     trouble: str = ""  # why the run failed, although no step did
+    _let_go: dict[str, Callable[[], None]] = field(default_factory=dict)  # component → gives its slot away
     off_record: bool = False  # a step could not be put on record, so nobody can say that the run went well
     stopped_by: SaltformError | None = None  # what kept it from going on: the record, the disk, a lost lock
     unrecorded: list[str] = field(default_factory=list)
@@ -159,14 +160,16 @@ class Run:
         left = [name for name in self.graph.needs if name not in self.steps] if names is None else names
         schedule = Schedule(self.graph.subset(left), "continue" if self.on_error == "continue" else "stop")
 
-        def one(name: str) -> tuple[Status, str]:
+        def one(name: str, let_go: Callable[[], None]) -> tuple[Status, str]:
+            self._let_go[name] = let_go
             step = self._do(name, work)
             return Status(step.status), step.reason
 
         def left_out(names: list[str]) -> None:
             self._add(StepRecord(name, schedule.status(name).value, schedule.reason(name)) for name in names)
 
-        pump(schedule, one, self.parallelism, self.opened.services.cancel, left_out)
+        waiting = sum(self.opened.component(name).converge is not None for name in left)
+        pump(schedule, one, self.parallelism, self.opened.services.cancel, left_out, waiting)
         pending = [name for name in left if schedule.status(name) is Status.PENDING]
         if pending:
             self.leave_pending([StepRecord(name, reason=schedule.reason(name)) for name in pending])
@@ -179,7 +182,7 @@ class Run:
         if self.foresee is not None:
             look = self.foresee()
 
-            def one(name: str) -> tuple[Status, str]:
+            def one(name: str, _let_go: Callable[[], None]) -> tuple[Status, str]:
                 with contextlib.suppress(SaltformError):  # its own step will say what is wrong, once it is its turn
                     look(name, self.steps[name])
                 services.runlog.end_step(services.run_id, self.steps[name])
@@ -239,6 +242,17 @@ class Run:
         if trouble is not None:
             raise trouble
         return step
+
+    def converging(self, step: StepRecord, missing: str) -> None:
+        """The component waits for the fleet: on record and told with what is missing. Its slot goes to the next."""
+        begins = step.status != Status.CONVERGING.value
+        if not begins and step.reason == missing:
+            return
+        step.status, step.reason = Status.CONVERGING.value, missing
+        self.opened.services.runlog.note_step(self.opened.services.run_id, step)
+        self._tell(step)
+        if begins:
+            self._let_go[step.component]()
 
     def _keep_traceback(self, name: str, text: str) -> None:
         folder: Path = make_folder(self.opened.services.layout.run(self.opened.services.run_id) / "logs")

@@ -13,6 +13,7 @@ from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
 from saltform.errors import ModuleError, SaltformError
 from saltform.events import Events, RecordedEvents
+from saltform.fleet import Fleet, NoFleet
 from saltform.layout import Layout
 from saltform.process import Cancel, Processes, RealProcesses
 from saltform.progress import Progress
@@ -51,6 +52,7 @@ class Services:
     fetch_salt: Callable[[str], Path] = no_salt_files
     refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
     ask_minions: Callable[[str | tuple[str, ...], str, tuple[str, ...], float], Mapping[str, Any]] = no_minions
+    fleet: Fleet = field(default_factory=NoFleet)
     cancel: threading.Event = field(default_factory=Cancel)
     wait: float = 0.0  # seconds that a step waits for its component's lock
     _runlog: RunLog | None = field(default=None, repr=False)

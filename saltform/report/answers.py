@@ -88,6 +88,23 @@ def locks(record: Record, width: int) -> list[Section]:
     return [[blocks.table(titles, rows)]] if rows else []
 
 
+def keys(record: Record, width: int) -> list[Section]:
+    """Each minion with its instance and its key; what is in step first."""
+    rows = [
+        [
+            name,
+            minion,
+            _word(item.get("status", "")),
+            item.get("instance", ""),
+            item.get("key", ""),
+            item.get("token", ""),
+        ]
+        for name, minions in record.get("components", {}).items()
+        for minion, item in sorted(minions.items(), key=lambda pair: pair[1].get("status") != "in step")
+    ]
+    return [[blocks.table(["component", "minion", "status", "instance", "key", "token"], rows)]] if rows else []
+
+
 def preflight(record: Record, width: int) -> list[Section]:
     """All checks in one table, the same good answer for many components once; what failed last, with its fix."""
     good: dict[tuple[str, str], list[str]] = {}

@@ -75,4 +75,8 @@ WORDS = {
     "drifted": "bold yellow",
     "acknowledged": "cyan",
     "unknown": "bold red",
+    "in step": "green",
+    "no minion": "bold yellow",
+    "no instance": "bold yellow",
+    "not made yet": "dim",
 }

@@ -73,6 +73,7 @@ def _sections(record: Record, width: int) -> list[Section]:
         "approvals": answers.approvals,
         "audit": audit.entries,
         "sync_states": answers.synced,
+        "keys": answers.keys,
         "preflight": answers.preflight,
         "credentials": answers.credentials,
         "outputs": answers.outputs,

@@ -18,6 +18,7 @@ from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
 from saltform.runlog.drift import DriftLog
 from saltform.runlog.holding import Locks
+from saltform.runlog.minions import MinionLog
 from saltform.runlog.moments import now
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
 from saltform.runlog.releases import ReleaseLog
@@ -64,6 +65,10 @@ class RunLog:
     @property
     def copies(self) -> StateCopies:
         return StateCopies(self._database)
+
+    @property
+    def minions(self) -> MinionLog:
+        return MinionLog(self._database)
 
     # --- runs and steps -------------------------------------------------------------------------------------
 
@@ -126,6 +131,13 @@ class RunLog:
         names = ", ".join(f"{name} = ?" for name in _STEP)
         values = (*self._values(step), run, step.component)
         self._in_turn(run, f"UPDATE steps SET {names} WHERE run = ? AND component = ?", values)  # noqa: S608
+
+    def note_step(self, run: str, step: StepRecord) -> None:
+        """Where a step that has not ended stands."""
+        self._database.write(
+            "UPDATE steps SET status = ?, reason = ?, details = ? WHERE run = ? AND component = ?",
+            (step.status, step.reason, json.dumps(step.details), run, step.component),
+        )
 
     def add_steps(self, run: str, steps: Iterable[StepRecord]) -> None:
         """Steps that had nothing to do, or never started: one transaction for all of them."""
@@ -255,10 +267,12 @@ class RunLog:
             )
 
     def rename_component(self, environment: str, old: str, new: str) -> None:
-        self._database.write(
-            "UPDATE components SET component = ? WHERE environment = ? AND component = ?",
-            (new, environment, old),
-        )
+        with self._database.transaction():
+            for table in ("components", "minion_tokens"):
+                self._database.write(
+                    f"UPDATE {table} SET component = ? WHERE environment = ? AND component = ?",  # noqa: S608
+                    (new, environment, old),
+                )
 
     # --- leases ---------------------------------------------------------------------------------------------
 

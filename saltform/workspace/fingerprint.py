@@ -8,6 +8,7 @@ values, provider, backend. Same fingerprint and same state serial means unchange
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import hmac
 import json
@@ -65,7 +66,7 @@ def fingerprint(
         else:
             values[name] = {"value": item.value}
     provider = component.provider
-    resolved = {
+    resolved: dict[str, Any] = {
         "release": release_digest,
         "inputs": values,
         "secrets": dict(secrets),
@@ -76,6 +77,10 @@ def fingerprint(
         "backend": [component.backend.type, dict(component.backend.settings)],
         "adopt": dict(component.adopt),
     }
+    if component.minions:  # their ids; tokens are new for every plan and change nothing
+        resolved["minions"] = sorted(component.minions)
+    if component.converge is not None:  # what is asked for now was not asked for when it was applied
+        resolved["converge"] = dataclasses.asdict(component.converge)
     return digest(resolved)
 
 

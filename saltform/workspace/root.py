@@ -19,6 +19,8 @@ from saltform.workspace.modules import Module
 CALL = "main"  # the module call's name: constant, so that a rename of the component moves no address
 PREFIX = f"module.{CALL}."
 PENDING = "pending_"
+MINIONS = "minions"  # the variable with their ids, and the output: id → instance
+MINION_TOKENS = "minion_tokens"
 STATE_LINK = "state"
 STATE_FILE = "terraform.tfstate"
 
@@ -71,6 +73,10 @@ def build(
         if name in leased:
             variables[name]["ephemeral"] = True
         call[name] = f"${{var.{name}}}"
+    if component.minions and MINION_TOKENS in module.interface.variables:
+        call[MINIONS] = list(component.minions)
+        variables[MINION_TOKENS] = {"type": "map(string)", "sensitive": True}
+        call[MINION_TOKENS] = f"${{var.{MINION_TOKENS}}}"
     root = {
         "terraform": _terraform(component, backend),
         "provider": _provider(component, tags),
@@ -111,6 +117,11 @@ def sensitive_environment(inputs: Inputs) -> dict[str, str]:
         for name, item in inputs.items()
         if isinstance(item, Value) and item.sensitive
     }
+
+
+def token_environment(tokens: Mapping[str, str]) -> dict[str, str]:
+    """The process environment that carries the tokens of the minions."""
+    return {f"TF_VAR_{MINION_TOKENS}": json.dumps(dict(tokens))} if tokens else {}
 
 
 def address_in_root(address: str) -> str:

@@ -37,9 +37,20 @@ def factories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     log_server.stop()
 
 
+def accept_home(master: Any, event: dict[str, Any]) -> None:
+    """Of all that ask to be let in, the home minion alone: the others have to show what they have."""
+    if event["id"] == HOME and event["act"] == "pend":
+        master.salt_key_cli().run("--yes", "--accept", HOME)
+
+
 @pytest.fixture(scope="session")
 def master(factories: Any, cluster_files: Cluster) -> Iterator[Any]:
-    daemon = factories.salt_master_daemon(MASTER, overrides=cluster_files.master_settings(), start_timeout=180)
+    daemon = factories.salt_master_daemon(
+        MASTER,
+        overrides=cluster_files.master_settings(),
+        start_timeout=180,
+        on_auth_event_callback=accept_home,
+    )
     cluster_files.listener = factories.event_listener
     cluster_files.master_config = Path(daemon.config_dir)
     with daemon.started():

@@ -156,12 +156,15 @@ class Cluster:
         from pytestshellutils.utils import ports
 
         self.api_port = ports.get_unused_localhost_port()
+        keys = yaml.safe_load((ROOT / "examples" / "master.d" / "saltform-keys.conf").read_text())
         return {
             **self.settings(),
+            **keys,
             "file_roots": {"base": [str(self.sls), str(ROOT / "salt")]},
             "pillar_roots": {"base": [str(self.pillar)]},
             "ext_pillar": [{"terraform_outputs": {}}],
-            "reactor": [{"test/deploy": [str(self.sls / "react.sls")]}],
+            "reactor": [*keys["reactor"], {"test/deploy": [str(self.sls / "react.sls")]}],
+            "open_mode": False,  # keys are accepted as on a real master
             "worker_threads": 3,
             "netapi_enable_clients": ["runner", "runner_async", "local"],
             "rest_cherrypy": {"host": "127.0.0.1", "port": self.api_port, "disable_ssl": True},

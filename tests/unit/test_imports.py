@@ -13,7 +13,7 @@ LEVELS = [
     {"errors", "status", "files", "layout", "graph", "schedule", "loader"},
     {"process"},
     {"config"},
-    {"events", "tfstate", "runlog", "workers", "limits"},
+    {"events", "fleet", "tfstate", "runlog", "workers", "limits"},
     {"workspace", "credentials", "terraform", "report", "progress", "pillar_outputs", "drift"},
     {"plan", "policy"},
     {"operations"},

@@ -9,7 +9,7 @@ from saltform.bridge import runner
 
 @pytest.mark.parametrize("signalled", [SystemExit(0), KeyboardInterrupt()])
 def test_a_signal_outside_of_a_run_is_cancelled_and_not_success(monkeypatch, signalled):
-    def interrupted(_dunders):
+    def interrupted(_dunders, **_given):
         raise signalled
 
     monkeypatch.setattr(runner, "_runner_services", interrupted)

@@ -1,0 +1,107 @@
+"""The master's own minions: keys through Salt's wheel, calls through its client and its job cache."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from threading import Event, Lock
+from typing import Any
+
+from saltform.errors import SaltformError
+from saltform.fleet import ACCEPTED, DENIED, PENDING, REJECTED, Answer, FleetAway, Target
+
+log = logging.getLogger(__name__)
+
+_PLACES = {
+    "minions": ACCEPTED,
+    "minions_pre": PENDING,
+    "minions_rejected": REJECTED,
+    "minions_denied": DENIED,
+}
+LOOK_EVERY = 0.25
+
+
+class SaltFleet:
+    """Made by the bridge for runners: they are on the master, and are its user."""
+
+    def __init__(self, opts: Mapping[str, Any]) -> None:
+        self._opts = dict(opts)
+        self._lock = Lock()  # Salt's clients are not made for threads
+
+    def keys(self) -> Mapping[str, str]:
+        held = self._wheel("key.list_all")
+        # An id may be accepted and denied at once, when a second machine tried it: the first in this order counts.
+        return {minion: state for place, state in reversed(_PLACES.items()) for minion in held.get(place, ())}
+
+    def public_key(self, minion: str) -> str:
+        held = self._wheel("key.print", minion)
+        keys = (str(held[place][minion]) for place in ("minions", "minions_pre") if minion in held.get(place, {}))
+        return next(keys, "")
+
+    def accept(self, minion: str) -> None:
+        if minion not in self._wheel("key.accept", minion).get("minions", ()):
+            raise SaltformError("a key could not be accepted", f"{minion} has no key that waits any more")
+
+    def delete(self, minions: tuple[str, ...]) -> None:
+        for minion in minions:
+            self._wheel("key.delete", minion)
+
+    def call(
+        self, target: Target, function: str, options: Mapping[str, Any], seconds: float, cancel: Event
+    ) -> Mapping[str, Answer | None]:
+        """Not `LocalClient.cmd`: that waits for a state for as long as it runs, whoever wants to stop."""
+        import salt.client
+        from salt.exceptions import SaltException
+
+        until = time.monotonic() + seconds
+        wanted, kind = (target, "compound") if isinstance(target, str) else (list(target), "list")
+        try:
+            with self._lock, salt.client.get_local_client(mopts=self._opts) as client:
+                # Not `run_job`, which prints to stdout when nobody matches.
+                job = client.pub(wanted, function, _words(options), tgt_type=kind, timeout=10)
+            if not job or not job.get("jid"):
+                return {}
+            answers: dict[str, Answer | None] = dict.fromkeys(job["minions"])
+            while None in answers.values() and time.monotonic() < until and not cancel.wait(LOOK_EVERY):
+                answers |= self._returned(job["jid"])
+        except SaltException as error:
+            raise FleetAway("the minions can't be asked", f"{function}: {error}", "is the master running?") from None
+        return answers
+
+    def _returned(self, job: str) -> dict[str, Answer]:
+        """What has come back so far, from the master's job cache."""
+        import salt.loader
+
+        with self._lock:
+            if "returners" not in self.__dict__:
+                self.returners = salt.loader.returners(self._opts, {})
+            returned = self.returners[f"{self._opts['master_job_cache']}.get_jid"](job)
+        return {
+            minion: Answer(item.get("return"), int(item.get("retcode") or 0)) for minion, item in returned.items()
+        }
+
+    def _wheel(self, function: str, *arguments: str) -> dict[str, Any]:
+        import salt.wheel
+        from salt.exceptions import SaltException
+
+        try:
+            with self._lock:
+                client = salt.wheel.WheelClient(dict(self._opts))
+                try:
+                    returned = client.cmd(function, list(arguments), print_event=False)
+                finally:
+                    getattr(client, "destroy", int)()  # Salt 3006 has none
+        except (SaltException, OSError) as error:
+            returned = str(error)
+        if not isinstance(returned, dict):  # a function that raised returns its traceback
+            said = str(returned).strip().rsplit("\n", 1)[-1]
+            raise SaltformError(
+                "Salt's keys can't be read or changed", f"{function}: {said}", "run it as the master's user"
+            )
+        return returned
+
+
+def _words(options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Keywords, in the form in which a job carries them."""
+    return ({"__kwarg__": True, **options},) if options else ()
