@@ -28,7 +28,7 @@ def alive(services: Services, run: str) -> bool:
 
 def run_entry(services: Services, run: RunRecord) -> dict[str, Any]:
     """A run as it stands in returns; one that never ended and whose process is gone is dead."""
-    entry = {name: value for name, value in vars(run).items() if name not in ("graph", "turn", "cancel")}
+    entry = {name: value for name, value in vars(run).items() if name not in ("graph", "turn", "cancel", "heartbeat")}
     if run.status == "running" and not alive(services, run.id):
         entry["status"] = "dead"
     return entry

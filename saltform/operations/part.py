@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
@@ -149,6 +149,11 @@ class Part:
     def waited(self) -> bool:
         """Whether another run was at work on it before this one had its lock."""
         return self._held is not None and self._held.waited
+
+    @property
+    def left_by_the_dead(self) -> Mapping[str, Any] | None:
+        """Who held the lock before us and died with it."""
+        return self._held.left if self._held is not None else None
 
     def _look_again(self) -> None:
         """Another run was at it: what it is made of may have changed."""

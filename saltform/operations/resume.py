@@ -125,7 +125,7 @@ def _ended(services: Services, record: RunRecord) -> str:
 def last_seen(services: Services, record: RunRecord) -> str:
     """The last moment of which there is a record."""
     steps = services.runlog.steps(record.id)
-    return max([record.started, *(step.ended or step.started for step in steps)])
+    return max([record.started, record.heartbeat, *(step.ended or step.started for step in steps)])
 
 
 def _differences(services: Services, environment: str, snapshot: Snapshot) -> list[str]:

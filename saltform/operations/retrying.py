@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from saltform.config.types import Retry
 from saltform.errors import SaltformError, StalePlan
+from saltform.operations.dead_locks import release
 from saltform.operations.part import Part
 from saltform.status import Status
 from saltform.terraform.passing import STATE_LOCK_HELD, passing
@@ -18,8 +19,8 @@ from saltform.terraform.session import Session
 
 def retrying(part: Part, session: Session, work: Callable[[], Status]) -> Status:
     """Do `work` as often as pillar's `retry:` allows, with growing waits; a cancel ends the wait."""
-    retry, stale = part.component.retry, False
-    for attempt in range(1, retry.attempts + 2):  # one more for a stale plan
+    retry, stale, released = part.component.retry, False, False
+    for attempt in range(1, retry.attempts + 3):  # one more for a stale plan, and one for a dead one's lock
         try:
             return work()
         except StalePlan:
@@ -29,7 +30,10 @@ def retrying(part: Part, session: Session, work: Callable[[], Status]) -> Status
             stale = True
         except SaltformError as error:
             kind = passing(error)
-            tries = attempt - stale
+            if kind == STATE_LOCK_HELD and not released and release(part, session, error):
+                released = True
+                continue
+            tries = attempt - stale - released
             if not kind or tries >= retry.attempts or not _in_budget(part, kind, error):
                 raise
             seconds = wait(retry, tries)

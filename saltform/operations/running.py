@@ -26,7 +26,7 @@ from saltform.errors import (
     SaltformError,
 )
 from saltform.events import approval_tag, step_tag
-from saltform.files import make_folder, write_atomic
+from saltform.files import cannot_write, make_folder, write_atomic
 from saltform.graph import Graph
 from saltform.operations import auditing
 from saltform.operations.opened import Opened
@@ -223,7 +223,8 @@ class Run:
         except Cancelled as error:
             step.status, step.reason = Status.CANCELLED.value, error.summary
             step.details["error"] = error.as_dict()
-        except SaltformError as error:
+        except (SaltformError, OSError) as caught:
+            error = caught if isinstance(caught, SaltformError) else cannot_write(services.layout.state_dir, caught)
             step.status, step.reason = Status.FAILED.value, error.summary
             step.details["error"] = error.as_dict()
             step.exit_code = error.data.get("terraform_exit_code", step.exit_code)
@@ -256,7 +257,7 @@ class Run:
 
     def _keep_traceback(self, name: str, text: str) -> None:
         folder: Path = make_folder(self.opened.services.layout.run(self.opened.services.run_id) / "logs")
-        with (folder / f"{name}.log").open("a") as log:
+        with contextlib.suppress(OSError), (folder / f"{name}.log").open("a") as log:
             log.write(text)
 
     def _tell(self, step: StepRecord) -> None:

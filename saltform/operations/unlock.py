@@ -1,16 +1,17 @@
-"""unlock: make sure that nothing dead is in the way of a component. Never a living holder's lock.
+"""unlock: make sure that nothing dead is in the way of a component. Never a living holder's lock, never a stranger's.
 
-A lock of ours is the kernel's: it is gone with the last process that has it. So what is left to clear is the note
-that a killed terraform leaves beside a local state; and what a person wants is to know, and to have it on record.
+A lock of ours is gone with the last process that has it. So what is left to clear is Terraform's own lock on the
+state after one of our processes was killed; and what a person wants is to know, and to have it on record.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from saltform.errors import Locked
+from saltform.errors import Locked, TerraformError
 from saltform.graph import Graph
-from saltform.operations.one_component import find
+from saltform.operations.dead_locks import dead_run, release, strangers
+from saltform.operations.one_component import find, inputs_or_null
 from saltform.operations.opened import Opened
 from saltform.operations.options import bad
 from saltform.operations.part import Part
@@ -18,8 +19,9 @@ from saltform.operations.running import Run
 from saltform.operations.services import Services
 from saltform.runlog import StepRecord
 from saltform.status import Status
-
-_NOTE = ".terraform.tfstate.lock.info"
+from saltform.terraform import planning
+from saltform.terraform.state_lock import in_the_way, read_note
+from saltform.tfstate.local import LOCK_NOTE
 
 
 def unlock(services: Services, environment: str | None, component: str | None, reason: Any) -> dict[str, Any]:
@@ -32,24 +34,48 @@ def unlock(services: Services, environment: str | None, component: str | None, r
         run = Run(opened, "unlock", Graph({found.name: ()}), {"components": [found.name], "reason": why}, "stop", 1)
 
         def step(_name: str, record: StepRecord) -> Status:
-            part = Part(opened, found, {}, record)
+            part = Part(opened, found, inputs_or_null(opened, found), record)
             try:
-                with part.locked():
-                    return _clear(opened, found.name, record)
+                if found.backend.type == "local":
+                    with part.locked():
+                        return _clear_note(part)
+                return _clear_on_server(part)
             except Locked as error:
-                error.fix = (
-                    f"wait for it, or: salt-run infrastructure.cancel {error.data['holder'].get('run', 'RUN')}"
-                )
+                holder = error.data["holder"].get("run")
+                if holder:
+                    error.fix = f"wait for it, or: salt-run infrastructure.cancel {holder}"
                 raise
 
         return run.execute(step)
 
 
-def _clear(opened: Opened, name: str, record: StepRecord) -> Status:
-    note = opened.services.layout.states(opened.name, name) / _NOTE
-    if not note.exists():
-        record.reason = "nobody held it"
+def _clear_note(part: Part) -> Status:
+    path = part.services.layout.states(part.component.environment, part.component.name) / LOCK_NOTE
+    lock = read_note(path)
+    if lock is None:
+        part.step.reason = "nobody held it"
         return Status.UNCHANGED
-    note.unlink()
-    record.reason = "removed the note that a killed terraform left beside the state"
+    run = dead_run(part, lock)
+    if not run:
+        raise strangers(part.component.id, lock)
+    path.unlink()
+    part.step.reason = f"removed the note that a killed terraform of run {run} left beside the state"
     return Status.APPLIED
+
+
+def _clear_on_server(part: Part) -> Status:
+    """Whether a state on a server is locked is known to whoever tries to lock it: by a plan of nothing."""
+    with part.at_work() as session:
+        part.prepare(session)
+        try:
+            planning.run(session, None, refresh=False)
+        except TerraformError as error:
+            lock = in_the_way(error)
+            if lock is None:
+                raise
+            if not release(part, session, error):
+                raise strangers(part.component.id, lock) from None
+            part.step.reason = f"released the state lock that a killed terraform left ({lock})"
+            return Status.APPLIED
+    part.step.reason = "nobody held it"
+    return Status.UNCHANGED

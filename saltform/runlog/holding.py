@@ -48,7 +48,8 @@ class Held:
     number: int
     descriptors: tuple[int, ...]  # for processes to inherit
     check: Callable[[], None]  # raises LostLock
-    taken_over: str = ""  # from whom, in words, if its last holder died
+    left: Mapping[str, Any] | None = None  # the row of a holder that died with it: of another run, or of this one
+    taken_over: str = ""  # from which other run, in words
     waited: bool = False
 
 
@@ -91,10 +92,11 @@ class Locks:
 
     def beat(self, run: str) -> None:
         """Say that the run is still at it; a dead one's last word stays."""
+        moment, mine = now(), (run, socket.gethostname(), os.getpid())
         self._database.write(
-            "UPDATE locks SET heartbeat = ? WHERE run = ? AND host = ? AND process = ?",
-            (now(), run, socket.gethostname(), os.getpid()),
+            "UPDATE locks SET heartbeat = ? WHERE run = ? AND host = ? AND process = ?", (moment, *mine)
         )
+        self._database.write("UPDATE runs SET heartbeat = ? WHERE id = ? AND host = ? AND pid = ?", (moment, *mine))
 
     def _alive(self, run: str) -> Any:
         return self._layout.run(run) / "alive"
@@ -189,7 +191,8 @@ class Locks:
                         if row.get("number") != number:
                             raise _lost(noun, f"{_words(row)} has it now", holder)
 
-                    yield Held(number, (descriptor, *database.sockets()), check, _words(dead) if dead else "", waited)
+                    over = _words(dead) if dead is not None and dead["run"] != holder["run"] else ""
+                    yield Held(number, (descriptor, *database.sockets()), check, dead, over, waited)
             finally:
                 database.unlock(key, session)
 
@@ -216,7 +219,7 @@ class Locks:
             tuple(values.values()),
         )
         try:
-            yield number, before if before and before["run"] not in ("", holder["run"]) else None
+            yield number, before if before and before["run"] else None
         finally:
             with contextlib.suppress(RunLogError):  # then the next holder takes it for a dead one's, and says so
                 self._database.write(

@@ -197,6 +197,15 @@ class RunLog:
         rows = self._database.rows("SELECT * FROM steps WHERE run = ? ORDER BY position", (run,))
         return [_step(row) for row in rows]
 
+    def steps_of(self, environment: str, component: str, limit: int = 20) -> list[tuple[RunRecord, StepRecord]]:
+        """What the newest runs did to one component, the newest first."""
+        runs = {run.id: run for run in self.runs(environment, limit)}
+        found = []
+        for id_, run in runs.items():
+            rows = self._database.rows("SELECT * FROM steps WHERE run = ? AND component = ?", (id_, component))
+            found += [(run, _step(row)) for row in rows]
+        return found
+
     # --- releases and components ----------------------------------------------------------------------------
 
     def keep_release(self, digest: str, content: Mapping[str, Any], run: str) -> None:

@@ -17,6 +17,12 @@ def seconds_between(begin: str, end: str) -> float:
     return (last - first).total_seconds()
 
 
+def later(moment: str, seconds: float) -> str:
+    """So many seconds after a moment."""
+    then = datetime.fromisoformat(moment.replace("Z", "+00:00")) + timedelta(seconds=seconds)
+    return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def new_run_id() -> str:
     """In the form of Salt's job ids, which are the run ids wherever Salt gives one."""
     return datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S%f")

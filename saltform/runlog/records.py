@@ -47,6 +47,7 @@ class RunRecord:
     rolled_back_by: str = ""
     turn: int = 1  # how often it was begun or resumed
     cancel: str = ""  # what a cancel from another master asked for
+    heartbeat: str = ""  # when it was last at it, by its own word
 
 
 @dataclass(frozen=True)
