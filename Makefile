@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo demo-stop test test-fast lint bench fuzz clean
+.PHONY: help setup demo demo-stop test test-fast lint bench fuzz races clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ bench: $(READY) ## every measurement, side by side with what it is compared to
 
 fuzz: $(READY) ## malformed requests against the emulator; SECONDS=300
 	$(BIN)/python tests/functional/hive/hive_fuzz.py --seconds $(or $(SECONDS),300)
+
+races: $(READY) ## two masters deploy one environment at once; ROUNDS=100
+	SALTFORM_RACE_ROUNDS=$(or $(ROUNDS),100) $(BIN)/python -m pytest -q tests/functional/saltform/operations/test_races_real.py
 
 clean: ## remove what setup, demo and tests made
 	-@test -x $(BIN)/python && $(BIN)/python -m demo stop 2>/dev/null

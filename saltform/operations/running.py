@@ -224,11 +224,11 @@ class Run:
             step.status, step.reason = Status.CANCELLED.value, error.summary
             step.details["error"] = error.as_dict()
         except (SaltformError, OSError) as caught:
-            error = caught if isinstance(caught, SaltformError) else cannot_write(services.layout.state_dir, caught)
-            step.status, step.reason = Status.FAILED.value, error.summary
-            step.details["error"] = error.as_dict()
-            step.exit_code = error.data.get("terraform_exit_code", step.exit_code)
-            trouble = error if isinstance(error, NOTHING_NEW) else None
+            failure = caught if isinstance(caught, SaltformError) else cannot_write(services.layout.state_dir, caught)
+            step.status, step.reason = Status.FAILED.value, failure.summary
+            step.details["error"] = failure.as_dict()
+            step.exit_code = failure.data.get("terraform_exit_code", step.exit_code)
+            trouble = failure if isinstance(failure, NOTHING_NEW) else None
         except Exception as error:  # a defect of ours must not take the other components down with it
             said = f"unexpected error: {type(error).__name__}: {error}"
             step.status, step.reason = Status.FAILED.value, self.opened.masked(said)

@@ -10,6 +10,7 @@ from pathlib import Path
 from saltform.errors import SaltformError
 
 _LINE = re.compile(r"^\s*(ID|Who|Created|Operation):\s*(.*?)\s*$", re.MULTILINE)
+_HELD = re.compile(r"\bID=(\S+)")
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(?:Z|\+0000)")
 
 
@@ -33,7 +34,13 @@ class StateLock:
 def in_the_way(error: SaltformError) -> StateLock | None:
     """The lock that a command failed at, if that is what it failed at."""
     found = dict(_LINE.findall(error.detail)) if "Lock Info:" in error.detail else {}
-    return _made(found) if found.get("ID") else None
+    if not found.get("ID"):
+        return None
+    held = _HELD.search(error.detail)
+    if held and held[1] != found["ID"]:
+        # The backend `http` describes the lock that it asked for, and has only the id of the one that is there.
+        return StateLock(held[1], "", "")
+    return _made(found)
 
 
 def read_note(path: Path) -> StateLock | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import signal
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +36,23 @@ class Postgres:
         """Room for tables of one's own, cheaper than a database; its address."""
         self.sql(f"CREATE SCHEMA {name};")
         return f"{self.uri}&options=-csearch_path%3D{name}"
+
+    def kill(self) -> None:
+        """As a power cut does."""
+        os.kill(self.server.get_pid(), signal.SIGKILL)
+
+    def start_again(self) -> None:
+        """When the last process of the killed one has noticed."""
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                self.server.ensure_postgres_running()
+                self.sql("SELECT 1;")
+                return
+            except Exception:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
 
     def ask_for_password(self, role: str) -> None:
         """From now on that role has to have one; everybody else is trusted."""

@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
 
 import pytest
 
@@ -90,3 +91,8 @@ def test_two_first_runs_that_begin_at_once_both_get_a_run_log(tmp_path):
     opened.close()
     ending.join()
     other.close()
+
+
+def test_the_files_of_the_schema_are_numbered_without_a_gap():
+    names = sorted(path.name for path in (resources.files("saltform.runlog") / "schema").iterdir())
+    assert [name[:3] for name in names] == [f"{number:03}" for number in range(1, len(names) + 1)]

@@ -29,6 +29,11 @@ def test_an_error_says_whose_lock_it_is_and_since_when():
     assert "root@master-1 since 2026-11-16T10:40:00.120Z" in str(found)
 
 
+def test_a_lock_of_which_only_the_id_is_told_is_nobodys():
+    detail = DETAIL.replace("state already locked", "HTTP remote state already locked: ID=1111-2222")
+    assert in_the_way(SaltformError("terraform plan failed", detail)) == StateLock("1111-2222", "", "")
+
+
 def test_another_error_is_about_no_lock():
     assert in_the_way(SaltformError("terraform plan failed", "ID: 7")) is None
 

@@ -1,0 +1,133 @@
+"""Two masters on one PostgreSQL: they see each other's runs and locks, wait, take over and cancel; and lose it."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.support import masters
+from tests.support.postgres import postgres
+from tests.support.runner_process import start
+from tests.support.world import statuses
+
+LONG = 120.0
+
+
+@pytest.fixture(scope="module")
+def database():
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def states():
+    with masters.states() as server:
+        yield server
+
+
+@pytest.fixture
+def two(tmp_path, database, states, request, monkeypatch):
+    """`first` works until a file is there; `second` comes after it."""
+    for name, value in masters.LOGIN.items():
+        monkeypatch.setenv(name, value)
+    address = masters.schema(database, request.node.name)
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    command = f"touch {begun}; while ! test -e {gate}; do sleep 0.1; done"
+    made = []
+    for name in ("one", "other"):
+        world = masters.master(tmp_path / name, address, states, lock=True)
+        world.gate, world.begun = gate, begun
+        world.components |= {
+            "first": {"module": "shell", "variables": {"command": command}},
+            "second": {"module": "base", "variables": {"name": "two"}, "needs": ["first"]},
+        }
+        made.append(world)
+    return made
+
+
+def until(condition, what):
+    deadline = time.monotonic() + LONG
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.05)
+    return found
+
+
+def begun(world):
+    process = start(world, "deploy", {"parallelism": 1})
+    until(world.begun.exists, "the first component")
+    return process
+
+
+def ended(process):
+    stdout, _ = process.communicate(timeout=LONG)
+    return json.loads(stdout)
+
+
+def test_one_is_seen_waited_for_and_not_done_again_by_the_other(two):
+    one, other = two
+    process = begun(one)
+    try:
+        holder = other.call("locks", "staging")["locks"]["first"]
+        assert (holder["author"], holder["process"], holder["run_alive"]) == ("ada", process.pid, True)
+        assert holder["heartbeat"] and holder["waiting"] == []
+        refused = other.deploy()
+        assert refused["retcode"] == 75
+        assert f"process {process.pid}" in refused["steps"]["first"]["error"]["detail"]
+        waiting = start(other, "deploy", {"wait": "2m"})
+        until(lambda: other.call("locks", "staging")["locks"]["first"]["waiting"], "the other in line")
+    finally:
+        one.gate.touch()
+    assert statuses(ended(process)) == {"first": "applied", "second": "applied"}
+    assert statuses(ended(waiting)) == {"first": "unchanged", "second": "unchanged"}
+    assert set(statuses(other.deploy()).values()) == {"unchanged"}
+    assert other.processes.started == []
+
+
+def test_a_run_is_cancelled_from_the_other_master_and_resumed_where_it_was(two):
+    one, other = two
+    process = begun(one)
+    other.author = "bob"
+    run = other.call("history", "staging", 5)["runs"][0]
+    assert (run["status"], run["author"]) == ("running", "ada")
+    assert other.call("cancel", run["id"], None)["retcode"] == 0
+    returned = ended(process)
+    assert returned["retcode"] == 130
+    assert any("cancelled by bob" in note for note in returned["notes"])
+    assert other.call("locks", "staging")["locks"] == {}
+    one.gate.touch()
+    assert one.call("resume", run["id"])["retcode"] == 0
+
+
+def test_a_dead_masters_lock_is_taken_over_when_its_terraform_has_ended(two):
+    one, other = two
+    process = begun(one)
+    process.kill()
+    process.communicate()
+    one.gate.touch()
+    returned = other.deploy(wait="2m")
+    assert returned["retcode"] == 0, returned
+    assert any("first: took its lock over from run" in note for note in returned["notes"])
+    assert set(statuses(one.deploy()).values()) == {"unchanged"}
+    assert one.processes.started == []
+
+
+def test_a_database_that_is_killed_under_a_run_and_comes_back(two, database):
+    one, other = two
+    process = begun(one)
+    database.kill()
+    one.gate.touch()
+    returned = ended(process)
+    assert returned["retcode"] == 1
+    assert returned["error"]["type"] in ("RunLogError", "LostLock")
+    assert returned["steps"]["second"]["reason"].startswith("not started: ")
+    assert any("first (" in note and "not on record" in note for note in returned["notes"])
+    assert other.deploy()["error"]["type"] == "RunLogError"
+    database.start_again()
+    assert any("is dead since" in note for note in other.call("status", "staging")["notes"])
+    resumed = one.call("resume", returned["run"])
+    assert resumed["retcode"] == 0, resumed
+    assert statuses(resumed) == {"first": "unchanged", "second": "applied"}
+    assert set(statuses(other.deploy()).values()) == {"unchanged"}
