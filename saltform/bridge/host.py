@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from saltform.config.load import ROOT
-from saltform.errors import ConfigError, ModuleError, Problem, SaltformError
+from saltform.errors import ConfigError, CredentialError, ModuleError, Problem, SaltformError
 from saltform.events import QueuedEvents
 
 log = logging.getLogger(__name__)
@@ -39,6 +39,25 @@ def master_events(opts: Mapping[str, Any]) -> QueuedEvents:
             each.destroy()
 
     return QueuedEvents(send, hang_up=hang_up)
+
+
+def sdb_resolver(opts: Mapping[str, Any]) -> Callable[[str], Any]:
+    """Asks Salt's own sdb what `sdb://PROFILE/KEY` in pillar stands for. An unknown profile leaves it as it is."""
+
+    def resolve(reference: str) -> Any:
+        import salt.utils.sdb
+
+        profile = reference.removeprefix("sdb://").partition("/")[0]
+        try:
+            return salt.utils.sdb.sdb_get(reference, dict(opts))
+        except Exception as error:  # whatever the profile's driver raises; its text may hold a value
+            raise CredentialError(
+                "sdb can't be asked",
+                f"the profile {profile!r} in Salt's configuration: {type(error).__name__}",
+                f"salt-run sdb.get {reference}",
+            ) from None
+
+    return resolve
 
 
 def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[str | tuple[str, ...]], None]:

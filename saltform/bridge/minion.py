@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from saltform.bridge.host import job_author, minion_bus, salt_fetcher, with_root
+from saltform.bridge.host import job_author, minion_bus, salt_fetcher, sdb_resolver, with_root
 from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, SaltformError
 from saltform.events import QueuedEvents, RecordedEvents
@@ -63,4 +63,5 @@ def minion_services(dunders: Mapping[str, Any]) -> Services:
         run_id=new_run_id(),  # not the job's id: one highstate may hold many runs
         events=RecordedEvents() if alone else QueuedEvents(minion_bus(dunders["__salt__"])),
         fetch_salt=salt_fetcher(opts),
+        resolve=sdb_resolver(opts),
     )

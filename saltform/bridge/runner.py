@@ -8,7 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltform.bridge.fleet import SaltFleet
-from saltform.bridge.host import master_events, minion_asker, pillar_refresher, salt_fetcher, with_root
+from saltform.bridge.host import (
+    master_events,
+    minion_asker,
+    pillar_refresher,
+    salt_fetcher,
+    sdb_resolver,
+    with_root,
+)
 from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
 from saltform.operations.options import bad
@@ -69,6 +76,7 @@ def _runner_services(dunders: Mapping[str, Any], with_pillar: bool) -> Services:
         events=master_events(opts),
         progress=Progress() if _someone_watches(opts) else None,
         fetch_salt=salt_fetcher(opts),
+        resolve=sdb_resolver(opts),
         refresh_pillar=pillar_refresher(opts),
         ask_minions=minion_asker(opts),
         fleet=SaltFleet(opts),

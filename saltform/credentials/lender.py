@@ -26,7 +26,7 @@ from saltform.credentials.file import FileSource
 from saltform.credentials.leases import Held, Keeper, LeaseLog, MemoryLeaseLog
 from saltform.credentials.loan import Loan
 from saltform.credentials.masking import Masker
-from saltform.credentials.pillar import PillarSource
+from saltform.credentials.pillar import PillarSource, Resolve, as_it_is
 from saltform.credentials.source import Fetched, Lease, Source, only_value, text
 from saltform.credentials.vault import VaultSource
 from saltform.credentials.vault_login import VaultLogin
@@ -45,6 +45,7 @@ class Lender:
         run: str = "",
         vault: Mapping[str, Any] = NOTHING,
         pillar: Mapping[str, Any] = NOTHING,
+        resolve: Resolve = as_it_is,
         leases: LeaseLog | None = None,
         environ: Mapping[str, str] | None = None,
         processes: Processes | None = None,
@@ -57,11 +58,12 @@ class Lender:
         self._leases = leases if leases is not None else MemoryLeaseLog()
         self._digest_key = digest_key
         environ = os.environ if environ is None else environ
-        self._login = VaultLogin(vault, environ, pillar)
+        from_pillar = PillarSource(pillar, resolve)
+        self._login = VaultLogin(vault, environ, from_pillar)
         self._vault = VaultSource(self._login)
         self._sources: Mapping[str, Source] = {
             "vault": self._vault,
-            "pillar": PillarSource(pillar),
+            "pillar": from_pillar,
             "environment": EnvironmentSource(environ),
             "file": FileSource(),
             "command": CommandSource(environ, processes),

@@ -1,8 +1,8 @@
-"""Credentials from Salt's pillar. GPG and sdb:// are resolved by Salt before the engine sees them."""
+"""Credentials from Salt's pillar. What is encrypted (GPG) or refers to elsewhere (sdb://) is Salt's to resolve."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltform.credentials.source import Fetched
@@ -11,14 +11,22 @@ from saltform.errors import CredentialError
 if TYPE_CHECKING:
     from saltform.config.types import CredentialSource
 
-_UNRESOLVED = ("sdb://", "-----BEGIN PGP MESSAGE-----")
+Resolve = Callable[[str], Any]  # an sdb:// reference → what it refers to
+_REFERENCE = "sdb://"
+_UNRESOLVED = (_REFERENCE, "-----BEGIN PGP MESSAGE-----")
+
+
+def as_it_is(reference: str) -> Any:
+    """Without Salt nobody can resolve it."""
+    return reference
 
 
 class PillarSource:
     """A mapping's entries are its fields; anything else is the one field `value`."""
 
-    def __init__(self, pillar: Mapping[str, Any]) -> None:
+    def __init__(self, pillar: Mapping[str, Any], resolve: Resolve = as_it_is) -> None:
         self._pillar = pillar
+        self._resolve = resolve
 
     def fetch(self, asked: CredentialSource) -> Fetched:
         value = self.lookup(asked.options["path"])
@@ -30,9 +38,10 @@ class PillarSource:
                 source=f"pillar {asked.options['path']}",
             )
         fields = value if isinstance(value, Mapping) else {"value": value}
+        fields = {name: self._resolved(found) for name, found in fields.items()}
         for name, found in fields.items():
             _refuse_unresolved(name, found, asked)
-        return Fetched(dict(fields))
+        return Fetched(fields)
 
     def leased(self, asked: CredentialSource) -> bool:
         return False
@@ -44,7 +53,11 @@ class PillarSource:
             if not isinstance(value, Mapping):
                 return None
             value = value.get(name)
-        return value
+        return self._resolved(value)
+
+    def _resolved(self, value: Any) -> Any:
+        """Only what is asked for: no other reference in the pillar is followed."""
+        return self._resolve(value) if isinstance(value, str) and value.startswith(_REFERENCE) else value
 
 
 def _refuse_unresolved(name: str, value: Any, asked: CredentialSource) -> None:
@@ -53,6 +66,6 @@ def _refuse_unresolved(name: str, value: Any, asked: CredentialSource) -> None:
         raise CredentialError(
             f"Pillar {asked.options['path']!r} holds a reference, not a value",
             f"field {name!r} still is an sdb:// reference or a PGP message",
-            "let Salt resolve it: `#!yaml|gpg` as the SLS file's first line, or an sdb profile on the master",
+            "let Salt resolve it: `#!yaml|gpg` as the SLS file's first line; the sdb profile in Salt's configuration",
             source=f"pillar {asked.options['path']}",
         )

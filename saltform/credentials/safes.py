@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from saltform.config.types import NOTHING, CredentialSource
+from saltform.credentials.pillar import PillarSource
 from saltform.credentials.source import Fetched
 from saltform.credentials.vault import VaultSource
 from saltform.credentials.vault_login import VaultLogin
@@ -47,7 +48,7 @@ class VaultSafe:
 
     def __init__(self, settings: Mapping[str, Any], pillar: Mapping[str, Any] = NOTHING) -> None:
         connection = {name: value for name, value in settings.items() if name != "path"}
-        self._login = VaultLogin(connection, os.environ, pillar)
+        self._login = VaultLogin(connection, os.environ, PillarSource(pillar))
         self._source = VaultSource(self._login)
         self._asked = CredentialSource("vault", {"path": settings["path"]}, "vault:safe:vault")
         self._version = 0

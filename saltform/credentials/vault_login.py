@@ -22,7 +22,7 @@ _pause = time.sleep
 class VaultLogin:
     """Asks Vault, logged in; `ask` is the one way through which every request goes."""
 
-    def __init__(self, settings: Mapping[str, Any], environ: Mapping[str, str], pillar: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Mapping[str, Any], environ: Mapping[str, str], pillar: PillarSource) -> None:
         self._settings = settings
         self._environ = environ
         self._pillar = pillar
@@ -205,7 +205,7 @@ class VaultLogin:
         lookups: Mapping[str, Callable[[str], Any]] = {
             "environment": self._environ.get,
             "file": _content,
-            "pillar": PillarSource(self._pillar).lookup,
+            "pillar": self._pillar.lookup,
         }
         for kind, where in said.items():
             return str(lookups[kind](where) or "").strip()

@@ -48,6 +48,7 @@ def make_lender(services: Services, infrastructure: Infrastructure, digest_key: 
         run=services.run_id,
         vault=infrastructure.vault,
         pillar=services.pillar,
+        resolve=services.resolve,
         leases=RunLogLeases(services),
         processes=services.processes,
         digest_key=digest_key,

@@ -11,6 +11,7 @@ from typing import Any
 from saltform.config import Settings
 from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
+from saltform.credentials.pillar import as_it_is
 from saltform.errors import ModuleError, SaltformError
 from saltform.events import Events, RecordedEvents
 from saltform.fleet import Fleet, NoFleet
@@ -50,6 +51,7 @@ class Services:
     events: Events = field(default_factory=RecordedEvents)
     progress: Progress | None = None
     fetch_salt: Callable[[str], Path] = no_salt_files
+    resolve: Callable[[str], Any] = as_it_is  # an sdb:// reference in pillar
     refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
     ask_minions: Callable[[str | tuple[str, ...], str, tuple[str, ...], float], Mapping[str, Any]] = no_minions
     fleet: Fleet = field(default_factory=NoFleet)
