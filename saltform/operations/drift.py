@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from saltform.config import Component
 from saltform.drift import COMPUTED, DRIFT, REORDERED, Difference, compare
 from saltform.errors import SaltformError
 from saltform.events import drift_tag
 from saltform.graph import Graph
 from saltform.operations.checking import Found, applied, look
 from saltform.operations.choosing import orphan_note
+from saltform.operations.fleet_drift import CLEAN, DRIFTED, UNKNOWN, look_at_fleet
 from saltform.operations.healing import heal
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
@@ -98,7 +100,7 @@ class _Checks:
         try:
             if applied(self._opened, name):
                 part = Part(self._opened, component, self._opened.inputs(component), step)
-                check = self._compared(name, look(part))
+                check = self._with_fleet(component, self._compared(name, look(part)))
             else:
                 check = self._compared(name, Found()) | {"status": "never applied"}
         except SaltformError:
@@ -106,6 +108,8 @@ class _Checks:
             raise
         self._end(name, step, check)
         step.reason = _in_short(check)
+        if check["status"] == "unknown":
+            raise _not_all_answered(name, check["fleet"])
         return Status.PLANNED if check["status"] == "drifted" else Status.UNCHANGED
 
     def _compared(self, name: str, found: Found) -> dict[str, Any]:
@@ -129,6 +133,23 @@ class _Checks:
         }
         return check | ({"waits_for": found.waits_for} if found.waits_for else {})
 
+    def _with_fleet(self, component: Component, check: dict[str, Any]) -> dict[str, Any]:
+        """The same check with its minions: one that differs is drift, one that is unknown makes it unknown."""
+        fleet = look_at_fleet(self._opened.services, component)
+        if not fleet:
+            return check
+        masked = self._opened.masked
+        for item in fleet.values():
+            item |= {"why": masked(item["why"])} if "why" in item else {}
+            for state in item.get("states", ()):
+                state["comment"] = masked(state["comment"])
+        words = {item["status"] for item in fleet.values()}
+        if DRIFTED in words:
+            check["status"] = "drifted"
+        elif UNKNOWN in words and check["status"] != "drifted":
+            check["status"] = "unknown"
+        return check | {"fleet": fleet}
+
     def _end(self, name: str, step: StepRecord, check: dict[str, Any]) -> None:
         """On record with since when it is so, and told to whoever listens."""
         moment, services, last = now(), self._opened.services, self._last.get(name)
@@ -149,6 +170,7 @@ class _Checks:
             "new": sum(entry["state"] == "new" for entry in check.get("findings", ())),
             "resolved": len(check.get("resolved", ())),
             "pending": len(check.get("pending", ())),
+            "minions": sorted(minion for minion, item in check.get("fleet", {}).items() if item["status"] != CLEAN),
         }
         services.events.fire(drift_tag(*where), told)
 
@@ -181,6 +203,18 @@ def _in_short(check: Mapping[str, Any]) -> str:
     said = [f"{plural(states['new'], 'difference')}"] if states["new"] else []
     said += [f"{states['known']} acknowledged"] if states["known"] else []
     said += [f"{len(check['resolved'])} resolved"] if check["resolved"] else []
+    fleet = Counter(item["status"] for item in check.get("fleet", {}).values())
+    said += [f"{plural(fleet[DRIFTED], 'minion')} not as its highstate says"] if fleet[DRIFTED] else []
+    said += [f"{plural(fleet[UNKNOWN], 'minion')} unknown"] if fleet[UNKNOWN] else []
     said += ["pending change"] if check["pending"] or check.get("waits_for") else []
     said += ["never applied"] if check["status"] == "never applied" else []
     return ", ".join(said)
+
+
+def _not_all_answered(name: str, fleet: Mapping[str, Mapping[str, Any]]) -> SaltformError:
+    lost = [f"{minion}: {item['why']}" for minion, item in fleet.items() if item["status"] == UNKNOWN]
+    return SaltformError(
+        f"not every minion of {name} could be checked",
+        "; ".join(lost),
+        "what Terraform made is as its state says; check again when they answer",
+    )

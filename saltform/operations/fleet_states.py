@@ -25,11 +25,14 @@ def failures(answer: Answer | None) -> list[str]:
 
 
 def would_change(answer: Answer) -> list[dict[str, str]]:
-    """The states that would change something, of a highstate with `test=True` that ran."""
+    """The states that would change something, or fail, of a highstate with `test=True` that ran.
+
+    Their changes are left out: they are made of file contents.
+    """
     return [
         {"state": _name(tag, item), "comment": _short(item.get("comment", ""))}
         for tag, item in _in_order(answer.value)
-        if item.get("result") is None
+        if item.get("result") is not True
     ]
 
 

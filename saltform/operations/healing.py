@@ -18,7 +18,13 @@ from saltform.status import Status
 
 def heal(services: Services, environment: str, options: Options, checked: dict[str, Any]) -> dict[str, Any]:
     """The check's return with what the deploy did about it."""
-    drifted = [name for name, step in checked["steps"].items() if step["status"] == Status.PLANNED.value]
+    drifted = [name for name, step in checked["steps"].items() if _is_terraforms(step)]
+    checked["notes"] += [
+        f"{minion} is healed by its highstate: salt {minion} state.apply"
+        for step in checked["steps"].values()
+        for minion, item in step.get("check", {}).get("fleet", {}).items()
+        if item["status"] == "drifted"
+    ]
     mixed = [name for name in drifted if _has_pending(checked["steps"][name]["check"])]
     checked["notes"] += [_left_alone(environment, name) for name in mixed]
     names = [name for name in drifted if name not in mixed]
@@ -34,6 +40,12 @@ def heal(services: Services, environment: str, options: Options, checked: dict[s
     if checked["retcode"] == 2 and not mixed or healed["retcode"] not in (0, 2):
         checked["retcode"], checked["success"] = healed["retcode"], healed["success"]
     return checked
+
+
+def _is_terraforms(step: dict[str, Any]) -> bool:
+    """Drift that a deploy can undo; what differs on a minion is its highstate's business."""
+    found = step.get("check", {}).get("findings", ())
+    return step["status"] == Status.PLANNED.value and any(entry["state"] == "new" for entry in found)
 
 
 def _has_pending(check: dict[str, Any]) -> bool:

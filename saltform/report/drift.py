@@ -22,6 +22,11 @@ def lines(check: Record) -> Iterator[tuple[str, str, str]]:
     """(sign, what, remark) of each finding, and then what was told apart from drift."""
     for entry in check.get("findings", ()):
         yield (*difference(entry), _remark(entry))
+    for minion, item in check.get("fleet", {}).items():
+        for state in item.get("states", ()):
+            yield "~", f"{clean(minion)}: {clean(state['state'])}", clean(state["comment"])
+        if item["status"] == "unknown":
+            yield "?", f"{clean(minion)} is unknown", clean(item["why"])
     for entry in check.get("resolved", ()):
         yield "✓", _name(entry), f"resolved; first seen {_minute(entry['first_seen'])}"
     for change in check.get("pending", ()):
@@ -73,7 +78,8 @@ def _minute(moment: str) -> str:
 
 def _has_news(check: Record) -> bool:
     kinds = ("findings", "resolved", "pending", "waits_for", "computed", "reordered", "ignored")
-    return any(check.get(kind) for kind in kinds)
+    fleet = any(item["status"] != "clean" for item in check.get("fleet", {}).values())
+    return fleet or any(check.get(kind) for kind in kinds)
 
 
 def _attention(item: tuple[str, Record]) -> int:

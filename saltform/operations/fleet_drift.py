@@ -1,0 +1,56 @@
+"""Fleet drift: whether the minions that belong to a component are as their highstate says, asked with `test=True`.
+
+They are its `minions`, or those that match the target of its `converge`. One that doesn't answer, or whose highstate
+can't be compiled, is unknown, not clean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from saltform.config import Component
+from saltform.errors import SaltformError
+from saltform.fleet import Answer, Target
+from saltform.operations.fleet_states import failures, would_change
+from saltform.operations.services import Services
+
+PING = 15.0  # seconds that a minion has to say that it is there
+CHECK = 600.0  # and for its highstate in a test
+CLEAN, DRIFTED, UNKNOWN = "clean", "drifted", "unknown"
+
+
+def look_at_fleet(services: Services, component: Component) -> dict[str, dict[str, Any]]:
+    """Minion → how it stands; nothing for a component that has no minions."""
+    target: Target = component.converge.target if component.converge else component.minions
+    if not target:
+        return {}
+    try:
+        answers = services.fleet.call(target, "test.ping", {}, PING, services.cancel)
+        here = tuple(sorted(minion for minion, answer in answers.items() if answer is not None))
+        given = {"test": True, "queue": True}
+        found = services.fleet.call(here, "state.apply", given, CHECK, services.cancel) if here else {}
+    except SaltformError as error:
+        return {shown(target): {"status": UNKNOWN, "why": f"{error.summary}: {error.detail}"}}
+    known = {minion: _standing(found.get(minion)) for minion in here}
+    return known | dict(_absent(component, target, known))
+
+
+def shown(target: Target) -> str:
+    return target if isinstance(target, str) else ", ".join(target)
+
+
+def _standing(answer: Answer | None) -> dict[str, Any]:
+    if answer is None or not isinstance(answer.value, dict):
+        return {"status": UNKNOWN, "why": failures(answer)[0]}
+    states = would_change(answer)
+    return {"status": DRIFTED, "states": states} if states else {"status": CLEAN}
+
+
+def _absent(component: Component, target: Target, here: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for minion in component.minions:
+        if minion not in here:
+            yield minion, {"status": UNKNOWN, "why": "it does not answer"}
+    expect = component.converge.expect if component.converge else 0
+    if len(here) < expect and not component.minions:
+        yield shown(target), {"status": UNKNOWN, "why": f"{len(here)} of {expect} minions answer"}

@@ -1,0 +1,94 @@
+"""One report for both: what Terraform made, and the minions on it. Terraform is real."""
+
+from __future__ import annotations
+
+import pytest
+
+from saltform.report import markdown, text
+from tests.support.fleet import MemoryFleet, broken, clean
+from tests.support.world import statuses
+
+
+def changed(minion):
+    comment = f"The file is set to be changed on {minion}"
+    state = {"result": None, "comment": comment, "__id__": "/etc/a", "changes": {"diff": "- hush-hush-hush"}}
+    return clean(minion) | {"file_|-/etc/a_|-/etc/a_|-managed": state}
+
+
+@pytest.fixture
+def world(world):
+    world.fleet = MemoryFleet()
+    world.fleet.comes("consul-1", "consul-2")
+    world.fleet.answers["state.apply"] = clean
+    world.components = {
+        "consul": {
+            "module": "base",
+            "variables": {"name": "consul"},
+            "converge": {"target": "consul-*", "expect": 2},
+        },
+        "other": {"module": "base", "variables": {"name": "other"}},
+    }
+    assert call(world, "deploy")["retcode"] == 0
+    return world
+
+
+def call(world, verb, **options):
+    return world.call(verb, "staging", options, services=world.services(fleet=world.fleet))
+
+
+def standing(returned):
+    return {name: step["check"]["status"] for name, step in returned["steps"].items()}
+
+
+def test_minions_that_are_as_they_should_be_are_clean_and_those_without_are_not_asked(world):
+    world.fleet.asked.clear()
+    returned = call(world, "drift")
+    assert (returned["retcode"], standing(returned)) == (0, {"consul": "clean", "other": "clean"})
+    assert returned["steps"]["consul"]["check"]["fleet"] == {
+        "consul-1": {"status": "clean"},
+        "consul-2": {"status": "clean"},
+    }
+    assert "fleet" not in returned["steps"]["other"]["check"]
+    assert [function for function, _ in world.fleet.asked] == ["test.ping", "state.apply"]
+
+
+def test_a_minion_that_differs_is_drift_of_its_component_and_heal_names_its_highstate(world):
+    world.fleet.answers["state.apply"] = lambda minion: changed(minion) if minion == "consul-2" else clean(minion)
+    returned = call(world, "drift", heal=True)
+    assert (returned["retcode"], standing(returned)) == (2, {"consul": "drifted", "other": "clean"})
+    differs = returned["steps"]["consul"]["check"]["fleet"]["consul-2"]
+    assert differs["states"] == [
+        {"state": "file.managed /etc/a", "comment": "The file is set to be changed on consul-2"}
+    ]
+    assert returned["steps"]["consul"]["reason"] == "1 minion not as its highstate says"
+    assert "healed" not in returned
+    assert "consul-2 is healed by its highstate: salt consul-2 state.apply" in returned["notes"]
+    for said in (text.render(returned), markdown.render(returned).replace("\\", "")):
+        assert "consul-2: file.managed /etc/a" in said
+        assert "hush" not in said
+    told = [data for tag, data in world.events.fired if tag == "saltform/drift/staging/consul"]
+    assert [data["minions"] for data in told] == [["consul-2"]]
+    # A state that would fail is as bad as one that would change.
+    world.fleet.answers["state.apply"] = broken
+    assert standing(call(world, "drift"))["consul"] == "drifted"
+
+
+def test_a_minion_that_does_not_answer_is_unknown_and_not_clean(world):
+    world.fleet.here.discard("consul-2")
+    returned = call(world, "drift")
+    assert (returned["retcode"], standing(returned)) == (1, {"consul": "unknown", "other": "clean"})
+    assert statuses(returned)["consul"] == "failed"
+    assert "1 of 2 minions answer" in returned["steps"]["consul"]["error"]["detail"]
+    assert "is unknown" in text.render(returned)
+
+
+def test_a_highstate_that_cannot_be_compiled_is_unknown(world):
+    world.fleet.answers["state.apply"] = lambda _minion: ["Rendering SLS 'base:a' failed"]
+    returned = call(world, "drift")
+    assert standing(returned)["consul"] == "unknown"
+    assert "Rendering SLS" in returned["steps"]["consul"]["check"]["fleet"]["consul-1"]["why"]
+
+
+def test_without_a_master_the_minions_are_unknown(world):
+    returned = world.call("drift", "staging", {})
+    assert (returned["retcode"], standing(returned)["consul"]) == (1, "unknown")
