@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from saltform.config.reader import Reader
-from saltform.config.types import Settings
+from saltform.config.types import ReleasesFile, Settings
 from saltform.errors import ConfigError, Problem
 
 DEFAULT_STATE_DIR = "/var/lib/saltform"
@@ -18,15 +18,33 @@ def load_settings(options: Mapping[str, Any]) -> Settings:
     """Read and check the host's settings from Salt's configuration."""
     problems: list[Problem] = []
     reader = Reader(options.get("saltform"), "saltform (in Salt's configuration)", problems)
-    reader.only(("state_dir", "modules", "mirror", "pillar_id"))
+    reader.only(("state_dir", "modules", "mirror", "pillar_id", "releases"))
     settings = Settings(
         state_dir=Path(reader.text("state_dir", DEFAULT_STATE_DIR)),
         modules=tuple(Path(item) for item in reader.texts("modules") or DEFAULT_MODULES),
         mirror=reader.text("mirror", "auto"),
         pillar_id=reader.text("pillar_id"),
+        releases=_read_releases(reader),
     )
     if not settings.state_dir.is_absolute():
         reader.problem("state_dir", str(settings.state_dir), "an absolute path")
     if problems:
         raise ConfigError(problems)
     return settings
+
+
+def _read_releases(reader: Reader) -> ReleasesFile | None:
+    if reader.tree.get("releases") is None:
+        return None
+    section = reader.section("releases")
+    section.only(("repository", "branch", "file"))
+    found = ReleasesFile(
+        Path(section.text("repository")),
+        section.text("branch", "main"),
+        section.text("file", "infrastructure/releases.sls"),
+    )
+    if not found.repository.is_absolute():
+        section.problem("repository", section.tree.get("repository"), "the absolute path of a git repository")
+    if Path(found.file).is_absolute() or ".." in Path(found.file).parts:
+        section.problem("file", found.file, "a path inside the repository")
+    return found

@@ -15,6 +15,15 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
+class ReleasesFile:
+    """A file of a git pillar repository on this host that says what is promoted."""
+
+    repository: Path
+    branch: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Facts of this host, from the `saltform:` block of the master's or minion's configuration."""
 
@@ -22,6 +31,7 @@ class Settings:
     modules: tuple[Path, ...] = ()
     mirror: str = "auto"  # auto | registry | a folder | a https:// URL
     pillar_id: str = ""
+    releases: ReleasesFile | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from saltform.operations.gates import Gate, gates, shown, why_not
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.promoted import on_record, promoted_set
+from saltform.operations.releases_file import keep_in_pillar, written_by_us
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.runlog import ComponentRecord, RunRecord
@@ -66,6 +67,7 @@ def go_on(
     if returned["retcode"] == EXIT_DONE:
         for name in set(opened.promoted.on_record) - set(opened.promoted.wanted):
             opened.services.runlog.releases.forget_promoted(opened.name, name)
+    keep_in_pillar(opened, returned)
     return returned
 
 
@@ -115,6 +117,8 @@ def _wanted(
 ) -> dict[str, tuple[str, str]]:
     """The releases that the environment has afterwards. A pin wins; what left the other environment is left out."""
     pins = infrastructure.pins.get(target.name, {})
+    ours = written_by_us(services, target.name, pins)
+    pins = {name: digest for name, digest in pins.items() if name not in ours}
     now = promoted_set(services, target.name, target.promoted_from, pins, may_be_empty=True)
     kept = {name: pair for name, pair in now.wanted.items() if name in records or name in pins or not whole}
     left = sorted(set(now.wanted) - set(kept))

@@ -31,6 +31,7 @@ from saltform.operations.options import Options
 from saltform.operations.part import Part
 from saltform.operations.plan import Planner
 from saltform.operations.released import check_secrets, check_within_reach
+from saltform.operations.releases_file import keep_in_pillar
 from saltform.operations.result import result
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run, Work
@@ -134,6 +135,7 @@ def execute(
         run.add_notes(*_afterwards(opened, run))
         write_index(opened)
         tell_minions(opened, run.steps)
+        keep_in_pillar(opened, returned)
     return returned
 
 

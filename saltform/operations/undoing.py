@@ -28,6 +28,7 @@ from saltform.operations.options import Options
 from saltform.operations.part import Part
 from saltform.operations.promoted import Wanted
 from saltform.operations.released import check_secrets, check_within_reach
+from saltform.operations.releases_file import keep_in_pillar
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run, Work
 from saltform.operations.services import Services
@@ -99,6 +100,7 @@ def execute(
         run.add_notes(_what_is_left(opened, run))
     write_index(opened)
     tell_minions(opened, run.steps)
+    keep_in_pillar(opened, returned)
     return returned
 
 

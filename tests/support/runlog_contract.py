@@ -13,6 +13,7 @@ from saltform.runlog.approvals import Decision, Request
 from saltform.runlog.audit import broken
 from saltform.runlog.database import migrations
 from saltform.runlog.drift import Check, Finding
+from saltform.runlog.releases import Promoted
 
 FINDING = Finding("staging", "net", "aws_vpc.a", "tags.Name", "a", ["b", {"c": None}], "t0", "t1", "run-1")
 
@@ -198,3 +199,38 @@ class RunLogContract:
         assert list(log.approvals.of_run("1")) == ["db"]
         log.approvals.withdraw("1")
         assert log.approvals.of_run("1") == {}
+
+    def test_which_releases_components_have_had(self, log):
+        """What ended well, in the order in which the runs began, and what was destroyed."""
+        steps = [
+            ("1", "web", "applied", "r1"),
+            ("1", "db", "failed", "r9"),
+            ("2", "web", "rolled back", "r2"),
+            ("2", "db", "unchanged", ""),
+            ("3", "web", "destroyed", "r2"),
+        ]
+        for number in ("1", "2", "3"):
+            log.begin(run(number))
+            found = [StepRecord(name, word, release=made_of) for id_, name, word, made_of in steps if id_ == number]
+            log.add_steps(number, [dataclasses.replace(step, binary_path="tofu") for step in found])
+        log.begin(run("4", "production"))
+        log.add_steps("4", [StepRecord("web", "applied", release="r4")])
+        history = log.releases.history("staging")
+        assert [(had.run, had.component, had.release) for had in history] == [
+            ("1", "web", "r1"),
+            ("2", "web", "r2"),
+            ("3", "web", ""),
+        ]
+        assert (log.releases.binary_of("r2"), log.releases.binary_of("r4")) == ("tofu", "")
+
+    def test_what_was_promoted_is_kept_changed_and_forgotten(self, log):
+        log.keep_release("abc1", {}, "1")
+        log.keep_release("abd2", {}, "1")
+        assert log.releases.starting_with("abc") == ["abc1"]
+        assert sorted(log.releases.starting_with("ab")) == ["abc1", "abd2"]
+        row = Promoted("production", "web", "abc1", "embedded", "1", "t0")
+        log.releases.keep_promoted(row)
+        log.releases.keep_promoted(dataclasses.replace(row, release="abd2"))
+        assert log.releases.promoted("production") == {"web": dataclasses.replace(row, release="abd2")}
+        log.releases.forget_promoted("production", "web")
+        assert log.releases.promoted("production") == {}

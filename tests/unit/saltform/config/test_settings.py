@@ -23,6 +23,24 @@ def test_what_is_said_is_taken():
     assert (settings.state_dir, settings.mirror, settings.pillar_id) == (Path("/a"), "registry", "x")
 
 
+def test_where_promoted_releases_are_committed():
+    assert load_settings({}).releases is None
+    found = load_settings({"saltform": {"releases": {"repository": "/srv/pillar"}}}).releases
+    assert (found.repository, found.branch, found.file) == (
+        Path("/srv/pillar"),
+        "main",
+        "infrastructure/releases.sls",
+    )
+
+
+@pytest.mark.parametrize(
+    "releases", [{"repository": "pillar"}, {}, {"repository": "/a", "file": "../b"}, {"repo": "/a"}, "/a"]
+)
+def test_a_wrong_place_for_them_is_refused(releases):
+    with pytest.raises(ConfigError):
+        load_settings({"saltform": {"releases": releases}})
+
+
 @pytest.mark.parametrize("block", [{"state_dir": "relative"}, {"statedir": "/x"}, {"modules": 3}, "text"])
 def test_a_wrong_block_is_refused(block):
     with pytest.raises(ConfigError):

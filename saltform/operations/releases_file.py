@@ -1,0 +1,143 @@
+"""The promoted releases as a file of a git pillar repository: `saltform: {releases: {repository, branch, file}}`.
+
+It is committed to the branch without touching anybody's index: blob, tree and commit are made apart, and the branch
+is moved only if nobody else has moved it meanwhile. Where the branch is checked out, the file is brought up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from saltform.config.load import ROOT
+from saltform.config.types import ReleasesFile
+from saltform.errors import EXIT_FAILED, SaltformError
+from saltform.files import write_atomic
+from saltform.operations.opened import Opened
+from saltform.operations.services import Services
+
+TRIES = 3
+TIMEOUT = 60.0
+HEAD = """# Written by Saltform whenever something was promoted or rolled back.
+# A release that somebody changes here wins over what was promoted, and every run says so.
+"""
+NOTHING = f"{HEAD}{ROOT}:\n  releases: {{}}\n"
+
+
+def keep_in_pillar(opened: Opened, returned: dict[str, Any]) -> None:
+    """Commit what is promoted now. If that fails the run has failed: old pins would win at the next deploy."""
+    where = opened.services.settings.releases
+    if where is None or not opened.environment.promoted_from:
+        return
+    try:
+        commit = _Repository(opened.services, where).commit(_text(opened.services), opened.name, returned["run"])
+        notes = (
+            [f"{where.file} is committed as {commit[:12]} to {where.branch} of {where.repository}"] if commit else []
+        )
+    except SaltformError as error:
+        returned |= {"retcode": EXIT_FAILED, "success": False, "error": error.as_dict()}
+        notes = [f"{error.summary}: {error.detail}"]
+    returned["notes"] += [note for note in notes if note not in returned["notes"]]
+    opened.services.runlog.set_notes(returned["run"], returned["notes"])
+
+
+def written_by_us(services: Services, environment: str, pins: Mapping[str, str]) -> set[str]:
+    """The pins that only repeat what is on record, in a repository that is written anew with it."""
+    if services.settings.releases is None:
+        return set()
+    rows = services.runlog.releases.promoted(environment)
+    return {name for name, digest in pins.items() if name in rows and rows[name].release.startswith(digest)}
+
+
+def _text(services: Services) -> str:
+    """All environments that are promoted to, as pillar."""
+    lines = []
+    for environment, tree in sorted((services.pillar[ROOT].get("environments") or {}).items()):
+        rows = services.runlog.releases.promoted(environment) if (tree or {}).get("promoted_from") else {}
+        if rows:
+            lines += [
+                f"    {environment}:",
+                *(f"      {name}: '{row.release}'" for name, row in sorted(rows.items())),
+            ]
+    return f"{HEAD}{ROOT}:\n  releases:\n" + "".join(f"{line}\n" for line in lines) if lines else NOTHING
+
+
+class _Repository:
+    """A git repository on this host."""
+
+    def __init__(self, services: Services, where: ReleasesFile) -> None:
+        self._services = services
+        self._where = where
+
+    def commit(self, text: str, environment: str, run: str) -> str:
+        """The new commit; empty when the file says this already."""
+        for attempt in range(TRIES):
+            old = self._git("rev-parse", "--verify", "--quiet", f"refs/heads/{self._where.branch}^{{commit}}")
+            if self._says(old, text):
+                return ""
+            with tempfile.TemporaryDirectory(dir=self._services.layout.run(run)) as folder:
+                new = self._made(old, text, Path(folder), f"Promoted releases of {environment} (run {run})")
+            try:
+                self._git("update-ref", f"refs/heads/{self._where.branch}", new, old)
+            except SaltformError:  # somebody else was faster: once more on top of theirs
+                if attempt == TRIES - 1:
+                    raise
+                continue
+            self._check_out()
+            return new
+        raise AssertionError("the last try returns or raises")
+
+    def _says(self, commit: str, text: str) -> bool:
+        listed = self._git("ls-tree", "--name-only", commit, "--", self._where.file)
+        if not listed:
+            return text == NOTHING
+        return self._git("show", f"{commit}:{self._where.file}") == text.strip()
+
+    def _made(self, old: str, text: str, folder: Path, message: str) -> str:
+        index = {"GIT_INDEX_FILE": str(folder / "index")}
+        write_atomic(folder / "content", text.encode())
+        blob = self._git("hash-object", "-w", "--no-filters", str(folder / "content"))
+        self._git("read-tree", old, env=index)
+        self._git("update-index", "--add", "--cacheinfo", f"100644,{blob},{self._where.file}", env=index)
+        tree = self._git("write-tree", env=index)
+        return self._git("commit-tree", tree, "-p", old, "-m", message)
+
+    def _check_out(self) -> None:
+        """The file alone, if this branch is what the repository's own folder shows."""
+        if self._git("rev-parse", "--is-bare-repository") == "true":
+            return
+        if self._git("rev-parse", "--abbrev-ref", "HEAD") == self._where.branch:
+            self._git("checkout", "--quiet", "HEAD", "--", self._where.file)
+
+    def _git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+        said: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        who = {
+            f"GIT_{role}_{key}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for key, value in (("NAME", self._services.author), ("EMAIL", "saltform@localhost"))
+        }
+        known = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        try:
+            result = self._services.processes.run(
+                ["git", *arguments],
+                cwd=self._where.repository,
+                env={**known, **who, "GIT_TERMINAL_PROMPT": "0", **(env or {})},
+                timeout=TIMEOUT,
+                on_line=lambda stream, line: said[stream].append(line.rstrip("\n")),
+                name=f"git {arguments[0]}",
+            )
+            failed = result.exit_code != 0
+        except OSError as error:
+            said["stderr"].append(str(error))
+            failed = True
+        if failed:
+            raise SaltformError(
+                "the promoted releases could not be committed",
+                f"git {arguments[0]} in {self._where.repository}, branch {self._where.branch}: "
+                + ("\n".join(said["stderr"]) or "no message"),
+                "correct `saltform: {releases: …}` in Salt's configuration or the repository, and promote again",
+            )
+        return "\n".join(said["stdout"]).strip()
