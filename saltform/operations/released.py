@@ -67,6 +67,12 @@ def released(opened: Opened, name: str, digest: str, binary: str) -> Released:
     return Released(component, content)
 
 
+def needs_of(opened: Opened, digest: str) -> list[str]:
+    """What a release needs."""
+    needs: list[str] = opened.services.runlog.release(digest)["needs"]
+    return needs
+
+
 def check_within_reach(item: Released) -> None:
     """What left the pillar and no release holds: the provider's settings, and where secrets come from."""
     wanted, component = item.content["provider"], item.component

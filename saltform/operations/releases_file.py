@@ -6,7 +6,6 @@ is moved only if nobody else has moved it meanwhile. Where the branch is checked
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from saltform.errors import EXIT_FAILED, SaltformError
 from saltform.files import write_atomic
 from saltform.operations.opened import Opened
 from saltform.operations.services import Services
+from saltform.workspace.git import run_git
 
 TRIES = 3
 TIMEOUT = 60.0
@@ -113,31 +113,22 @@ class _Repository:
             self._git("checkout", "--quiet", "HEAD", "--", self._where.file)
 
     def _git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-        said: dict[str, list[str]] = {"stdout": [], "stderr": []}
         who = {
             f"GIT_{role}_{key}": value
             for role in ("AUTHOR", "COMMITTER")
             for key, value in (("NAME", self._services.author), ("EMAIL", "saltform@localhost"))
         }
-        known = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        where = self._where
         try:
-            result = self._services.processes.run(
-                ["git", *arguments],
-                cwd=self._where.repository,
-                env={**known, **who, "GIT_TERMINAL_PROMPT": "0", **(env or {})},
-                timeout=TIMEOUT,
-                on_line=lambda stream, line: said[stream].append(line.rstrip("\n")),
-                name=f"git {arguments[0]}",
+            code, said, complaint = run_git(
+                self._services.processes, where.repository, arguments, {**who, **(env or {})}, TIMEOUT
             )
-            failed = result.exit_code != 0
         except OSError as error:
-            said["stderr"].append(str(error))
-            failed = True
-        if failed:
+            code, said, complaint = 1, "", str(error)
+        if code != 0:
             raise SaltformError(
                 "the promoted releases could not be committed",
-                f"git {arguments[0]} in {self._where.repository}, branch {self._where.branch}: "
-                + ("\n".join(said["stderr"]) or "no message"),
+                f"git {arguments[0]} in {where.repository}, branch {where.branch}: {complaint or 'no message'}",
                 "correct `saltform: {releases: …}` in Salt's configuration or the repository, and promote again",
             )
-        return "\n".join(said["stdout"]).strip()
+        return said.strip()

@@ -30,7 +30,7 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
 from saltform.operations.plan import Planner
-from saltform.operations.released import check_secrets, check_within_reach
+from saltform.operations.released import check_secrets, check_within_reach, needs_of
 from saltform.operations.releases_file import keep_in_pillar
 from saltform.operations.result import result
 from saltform.operations.retrying import retrying
@@ -86,7 +86,7 @@ def _chosen(opened: Opened, options: Options, goal: Goal) -> list[str]:
     """The named ones; or all that differ, and those that need one of them: what they get from it may differ, too."""
     if options.components:
         return select(list(options.components), goal.then)
-    needs = {name: _needs(opened, release) for name, (release, _) in goal.then.items() if release != DESTROY}
+    needs = {name: needs_of(opened, release) for name, (release, _) in goal.then.items() if release != DESTROY}
     above = Graph(_within(needs)).dependents([name for name in goal.differing if name in needs])
     return [name for name in goal.then if name in goal.differing or name in above]
 
@@ -105,10 +105,10 @@ def execute(
     opened.services.wait = options.wait
     doomed = [name for name, (release, _) in back.items() if release == DESTROY and name in opened.records]
     staying = [name for name, (release, _) in back.items() if release != DESTROY]
-    now = {name: _needs(opened, opened.records[name].release) for name in opened.records}
+    now = {name: needs_of(opened, opened.records[name].release) for name in opened.records}
     kept = kept_with_data(opened, Graph(_within(now)), doomed) if options.preserve_data else {}
     doomed = [name for name in doomed if name not in kept]
-    then = {name: _needs(opened, back[name][0]) for name in staying if name not in kept}
+    then = {name: needs_of(opened, back[name][0]) for name in staying if name not in kept}
     run = (Run if options.dry_run else _Staged)(
         opened,
         "rollback",
@@ -150,11 +150,6 @@ def _order(then: Mapping[str, list[str]], now: Mapping[str, list[str]], doomed: 
             if need in then and not Graph({**edges, need: [*edges[need], name]}).find_cycle():
                 edges[need].append(name)
     return Graph(edges)
-
-
-def _needs(opened: Opened, release: str) -> list[str]:
-    needs: list[str] = opened.services.runlog.release(release)["needs"]
-    return needs
 
 
 def _within(needs: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -27,12 +27,12 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
 from saltform.operations.promoted import Wanted
-from saltform.operations.released import check_secrets, check_within_reach
+from saltform.operations.released import check_secrets, check_within_reach, needs_of
 from saltform.operations.releases_file import keep_in_pillar
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run, Work
 from saltform.operations.services import Services
-from saltform.runlog import ComponentRecord, RunRecord, StepRecord
+from saltform.runlog import RunRecord, StepRecord
 from saltform.status import Status
 from saltform.workspace.root import Unknown
 
@@ -72,7 +72,9 @@ def execute(
     opened.undoing = True
     records = opened.records
     there = [name for name in back if name in records]
-    graph = Graph({name: [need for need in _needs(opened, records[name]) if need in there] for name in there})
+    graph = Graph(
+        {name: [need for need in needs_of(opened, records[name].release) if need in there] for name in there}
+    )
     kept = kept_with_data(opened, graph, [name for name in graph.needs if back[name][0] == DESTROY])
     notes = [
         *(resumed.notes if resumed else [f"undoes run {of}"]),
@@ -127,11 +129,6 @@ def _targets(services: Services, of: RunRecord) -> tuple[dict[str, list[str]], l
         else:
             notes.append(f"{name}: left as it is: it was half made before, so there is no release to go back to")
     return back, notes
-
-
-def _needs(opened: Opened, record: ComponentRecord) -> list[str]:
-    needs: list[str] = opened.services.runlog.release(record.release)["needs"]
-    return needs
 
 
 def kept_with_data(opened: Opened, graph: Graph, doomed: Iterable[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,23 +95,31 @@ class GitModules:
         return True
 
     def _git(self, reference: str, folder: Path, *arguments: str) -> str:
-        said: dict[str, list[str]] = {"stdout": [], "stderr": []}
-        env = {name: os.environ[name] for name in _NAMES if name in os.environ} | {"GIT_TERMINAL_PROMPT": "0"}
-        result = self.processes.run(
-            ["git", *arguments],
-            cwd=folder,
-            env=env,
-            timeout=self.timeout,
-            on_line=lambda stream, line: said[stream].append(line.rstrip("\n")),
-            name=f"git {arguments[0]}",
-        )
-        if result.exit_code != 0:
+        code, said, complaint = run_git(self.processes, folder, arguments, {}, self.timeout)
+        if code != 0:
             raise ModuleError(
                 f"git can't resolve {reference!r}",
-                "\n".join(said["stderr"]) or f"git {arguments[0]} exited with {result.exit_code}",
+                complaint or f"git {arguments[0]} exited with {code}",
                 "check the URL, the ref, and that the master's user may read the repository",
             )
-        return "\n".join(said["stdout"])
+        return said
+
+
+def run_git(
+    processes: Processes, folder: Path, arguments: Sequence[str], env: Mapping[str, str], timeout: float
+) -> tuple[int, str, str]:
+    """One git command without a terminal: its exit code, what it said, and what it complained about."""
+    said: dict[str, list[str]] = {"stdout": [], "stderr": []}
+    known = {name: os.environ[name] for name in _NAMES if name in os.environ}
+    result = processes.run(
+        ["git", *arguments],
+        cwd=folder,
+        env={**known, "GIT_TERMINAL_PROMPT": "0", **env},
+        timeout=timeout,
+        on_line=lambda stream, line: said[stream].append(line.rstrip("\n")),
+        name=f"git {arguments[0]}",
+    )
+    return result.exit_code, "\n".join(said["stdout"]), "\n".join(said["stderr"])
 
 
 @contextlib.contextmanager

@@ -84,10 +84,15 @@ def environments(folder: Path) -> dict[str, Any]:
         "modules": pair,
     }
     promoted = {"promoted_from": "staging", "components": {"base": {"variables": {"name": "production"}}}}
+    one = {"base": data("base")}
     guarded = {"components": pair, "approval": {"when": "always", "by": ["@approvers"], "not_author": True}}
     return {name: {"components": tree} for name, tree in components.items()} | {
         "production": promoted,
         "guarded": guarded,
+        "proving": {"components": one, "health": {"function": "test.false", "targets": HOME}},
+        "proved": {"promoted_from": "proving"},
+        "well": {"components": one, "health": {"function": "test.ping", "targets": [HOME]}},
+        "proved-well": {"promoted_from": "well"},
     }
 
 

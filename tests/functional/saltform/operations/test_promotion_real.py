@@ -208,6 +208,19 @@ def test_a_promotion_that_is_rolled_back_leaves_what_was_promoted_before(two):
     assert set(statuses(deploy(two)).values()) == {"unchanged"}
 
 
+def test_nothing_is_promoted_before_a_person_has_agreed(two):
+    two.infrastructure["environments"]["production"]["approval"] = {"when": "always", "not_author": True}
+    returned = promote(two)
+    assert (returned["retcode"], statuses(returned)["networking"]) == (3, "awaiting approval"), returned
+    assert two.call("releases", "production")["pillar"]["infrastructure"]["releases"] == {"production": {}}
+    two.module("base", changed("meanwhile"))
+    two.author = "eve"
+    assert two.call("approve", returned["run"], None, "fine")["retcode"] == 0
+    resumed = two.call("resume", returned["run"])
+    assert (resumed["retcode"], resumed["verb"]) == (0, "promote"), resumed
+    assert outputs(two)["networking"]["name"] == "production-net"
+
+
 def test_staging_must_be_where_production_is_promoted_from(two):
     error = two.call("promote", "production", "staging", {})["error"]
     assert "staging is not promoted from production" in error["summary"]
