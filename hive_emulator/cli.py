@@ -79,6 +79,8 @@ _EXPECTED = ("UsageError", "KeysError", "StoreFailed", "FaultsError", "RemoteErr
 def _serve(arguments: argparse.Namespace) -> int:
     from hive_emulator.serve import Options, run
 
+    if not 0 <= arguments.port <= 65535:
+        raise UsageError(f"--port is {arguments.port}, expected 0 to 65535")
     try:
         return run(
             Options(
@@ -93,14 +95,14 @@ def _serve(arguments: argparse.Namespace) -> int:
             )
         )
     except OSError as error:
-        where = f"{arguments.host}:{arguments.port}"
-        raise UsageError(f"can't listen on {where}: {error.strerror}. Try --port 0 for a free port.") from error
+        raise UsageError(f"--data-dir {arguments.data_dir} can't be used: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
 def _config(arguments: argparse.Namespace) -> CloudConfig:
     from hive_emulator.config import FIRST_ACCOUNT, CloudConfig
+    from hive_emulator.ec2 import limits
     from hive_emulator.hooks import Hooks
 
     given = {event: getattr(arguments, f"on_{event}") for event in EVENTS}
@@ -110,8 +112,8 @@ def _config(arguments: argparse.Namespace) -> CloudConfig:
         raise UsageError(f"--account is '{account}', expected 12 digits")
     return CloudConfig(
         account=account,
-        capacity=_numbers("--capacity", "t3.micro=2", arguments.capacity),
-        quotas=_numbers("--quota", "vpcs=5", arguments.quota),
+        capacity=limits.capacity(_numbers("--capacity", "t3.micro=2", arguments.capacity)),
+        quotas=limits.quotas(_numbers("--quota", "vpcs=5", arguments.quota)),
         hooks=Hooks(commands) if commands else None,
     )
 

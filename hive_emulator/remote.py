@@ -94,6 +94,13 @@ def _note(folder: Path) -> dict[str, Any]:
         ) from None
 
 
+def _reason(text: str) -> str:
+    try:
+        return json.loads(text)["error"]
+    except (ValueError, KeyError, TypeError):  # something else answers there
+        return text[:500]
+
+
 def _call(folder: Path, method: str, path: str, body: bytes | None = None, encoding: str = "identity") -> Any:
     endpoint = _note(folder)["endpoint"]
     token = (folder / "admin-token").read_text().strip()
@@ -107,7 +114,7 @@ def _call(folder: Path, method: str, path: str, body: bytes | None = None, encod
             return json.load(answer)
     except urllib.error.HTTPError as error:
         with error:
-            raise RemoteError(f"{endpoint} refused: {error.read().decode(errors='replace')[:500]}") from None
+            raise RemoteError(f"{endpoint} refused: {_reason(error.read().decode(errors='replace'))}") from None
     except urllib.error.URLError as error:
         raise RemoteError(
             f"no emulator answers at {endpoint} ({error.reason}): "

@@ -70,7 +70,11 @@ async def serve(options: Options) -> int:
 
     server = HttpServer(application)
     tls = None if options.http else certificates.server_context(options.data_dir, options.host)
-    port = await server.start(options.host, options.port, tls)
+    try:
+        port = await server.start(options.host, options.port, tls)
+    except OSError as error:
+        where = f"{options.host}:{options.port}"
+        raise ValueError(f"can't listen on {where}: {error.strerror}. Try --port 0 for a free port.") from error
     interrupted.begin_again(emulator)
     _announce(options, port)
     await stop.wait()

@@ -156,10 +156,14 @@ def _interface(call: Call, params: dict[str, Any]) -> dict[str, Any]:
             "InvalidInstanceID",
             f"The instance '{instance['InstanceId']}' is not in a valid state for this operation.",
         )
-    for interface in call.cloud.by("network-interface", "InstanceId", instance["InstanceId"]):
-        if interface["Attachment"]["DeviceIndex"] == 0:
-            return interface
-    raise ApiError("InvalidInstanceID", f"Instance '{instance['InstanceId']}' has no primary network interface")
+    interfaces = call.cloud.by("network-interface", "InstanceId", instance["InstanceId"])
+    if len(interfaces) > 1:
+        raise ApiError(
+            "InvalidInstanceID",
+            f"There are multiple interfaces attached to instance '{instance['InstanceId']}'. "
+            "Please specify an interface ID for the operation instead.",
+        )
+    return interfaces[0]
 
 
 def _check_gateway(call: Call, vpc_id: str) -> None:

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+import difflib
+from collections.abc import Callable, Collection, Mapping, Sized
+from typing import Any
 
 from hive_emulator.action import Call
+from hive_emulator.ec2 import catalog
 from hive_emulator.errors import ApiError
 
 QUOTAS: dict[str, tuple[int | None, str]] = {
@@ -30,6 +33,31 @@ QUOTAS: dict[str, tuple[int | None, str]] = {
     "addresses": (None, "elastic IP addresses in a region"),
     "nat-gateways-per-zone": (None, "NAT gateways in an availability zone"),
 }
+
+
+class LimitsError(ValueError):
+    """A capacity or quota that can't be set; the text says why."""
+
+
+def capacity(given: Mapping[str, Any]) -> dict[str, int]:
+    """Capacities by instance type, as ``CloudConfig`` keeps them."""
+    known = catalog.types() if given else ()  # a start without any need not read the catalog
+    return _numbers("capacity", given, known, "DescribeInstanceTypes lists them")
+
+
+def quotas(given: Mapping[str, Any]) -> dict[str, int]:
+    """Quotas by name, as ``CloudConfig`` keeps them."""
+    return _numbers("quotas", given, QUOTAS, f"there are {', '.join(QUOTAS)}")
+
+
+def _numbers(kind: str, given: Mapping[str, Any], known: Collection[str], hint: str) -> dict[str, int]:
+    for name, number in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise LimitsError(f"{kind}: '{name}' is not known; {f'did you mean {near[0]}?' if near else hint}")
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise LimitsError(f"{kind}: {name} is {number!r}, expected a whole number, 0 or more")
+    return dict(given)
 
 
 def check(call: Call, name: str, held: Callable[[], Sized], code: str, noun: str, *, more: int = 1) -> None:

@@ -167,6 +167,11 @@ _DNS_FLAGS = {
 @action("ModifySubnetAttribute")
 def modify_subnet_attribute(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     subnet = ids.find(call, "subnet", params.get("SubnetId"))
+    if len(params) > 2:
+        raise ApiError(
+            "InvalidParameterCombination",
+            f"Exactly one attribute must be modified at a time, {len(params) - 1} were given",
+        )
     changes = {field: params[member].get("Value", False) for member, field in _FLAGS.items() if member in params}
     if changes.get("AssignIpv6AddressOnCreation") and not cidrs.ipv6_blocks(subnet):
         raise ApiError(

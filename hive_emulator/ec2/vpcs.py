@@ -65,7 +65,7 @@ def create_vpc(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         call,
         str(block),
         tags=tagging.on_create(params, "vpc"),
-        tenancy=params.get("InstanceTenancy", "default"),
+        tenancy=parameters.one_of(params, "InstanceTenancy", ("default", "dedicated"), "default"),
         ipv6=params.get("AmazonProvidedIpv6CidrBlock", False),
     )
     return {"Vpc": vpc}

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hive_emulator import __version__, faults, snapshots
+from hive_emulator.ec2 import limits
 from hive_emulator.handlers.exchange import Exchange, Response
 
 
@@ -75,21 +76,16 @@ async def _get_limits(x: Exchange) -> Response:
 
 async def _set_limits(x: Exchange) -> Response:
     """Replace capacity or quotas, whichever is given."""
+    readers = {"capacity": limits.capacity, "quotas": limits.quotas}
     try:
-        given = json.loads(x.request.body)
-        parts = {name: _numbers(name, given[name]) for name in ("capacity", "quotas") if name in given}
-    except (ValueError, TypeError, AttributeError) as error:
+        parts = {name: readers[name](given) for name, given in json.loads(x.request.body).items()}
+    except limits.LimitsError as error:
+        raise AdminError(400, str(error)) from None
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise AdminError(400, f'expected {{"capacity": {{"t3.micro": 2}}, "quotas": {{}}}}: {error}') from None
     for name, numbers in parts.items():
         setattr(x.emulator.config, name, numbers)
     return await _get_limits(x)
-
-
-def _numbers(name: str, given: Any) -> dict[str, int]:
-    for key, value in given.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ValueError(f"{name}.{key} is {value!r}, expected a whole number, 0 or more")
-    return dict(given)
 
 
 async def _status(x: Exchange) -> Response:

@@ -117,7 +117,7 @@ def test_what_is_no_snapshot_changes_nothing(tmp_path: Path, text: str) -> None:
         before = hive.client("ec2").describe_vpcs()["Vpcs"]
         failed = command("snapshot", "load", str(tmp_path / "bad.json"), folder=tmp_path, check=False)
         assert failed.returncode == 1
-        assert "not a snapshot" in failed.stderr
+        assert failed.stderr.startswith(f"hive-emulator: {hive.endpoint} refused: not a snapshot")
         assert hive.client("ec2").describe_vpcs()["Vpcs"] == before
 
 
@@ -133,11 +133,21 @@ def test_a_port_in_use_is_said_with_a_way_out(tmp_path: Path) -> None:
     assert "Traceback" not in failed.stderr
 
 
+def test_a_data_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    failed = command("serve", "--port", "0", folder=tmp_path / "file", check=False)
+    assert failed.returncode == 1
+    assert f"--data-dir {tmp_path}/file can't be used: File exists" in failed.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--store", "redis"], "expected embedded, memory or nats://HOST:PORT"),
         (["--capacity", "t3.micro"], "expected something like --capacity t3.micro=2"),
+        (["--capacity", "t3.mikro=2"], "capacity: 't3.mikro' is not known; did you mean t3.micro?"),
+        (["--quota", "colours=1"], "quotas: 'colours' is not known; there are instances, vcpus"),
+        (["--port", "99999"], "--port is 99999, expected 0 to 65535"),
         (["--account", "12"], "expected 12 digits"),
         (["--faults", "/no/such/file"], "--faults /no/such/file: No such file or directory"),
     ],

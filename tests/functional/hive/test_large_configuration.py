@@ -159,19 +159,19 @@ resource "aws_network_interface_attachment" "late" {
   device_index         = 1
 }
 resource "aws_eip" "node" {
-  count      = 1
-  tags       = { Name = "node" }
-  instance   = aws_instance.node[0].id
-  vpc        = true
-  depends_on = [aws_internet_gateway.out]
+  count             = 1
+  tags              = { Name = "node" }
+  network_interface = aws_instance.node[0].primary_network_interface_id # by instance only while it has just one
+  vpc               = true
+  depends_on        = [aws_internet_gateway.out]
 }
 resource "aws_eip" "own" {
   vpc = true
   tags = { Name = "own" }
 }
 resource "aws_eip_association" "own" {
-  allocation_id = aws_eip.own.id
-  instance_id   = aws_instance.own_interface.id
+  allocation_id        = aws_eip.own.id
+  network_interface_id = aws_network_interface.own.id
 }
 resource "aws_ebs_snapshot" "data" {
   volume_id = aws_ebs_volume.data[0].id

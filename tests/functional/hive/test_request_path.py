@@ -254,6 +254,26 @@ def test_capacity_and_quotas_can_be_set_while_it_runs(hive: RunningHive) -> None
         admin(hive, "PUT", "/_hive/limits", {"capacity": {}})
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"quotas": {"vpc": 5}}, "'vpc' is not known; did you mean vpcs?"),
+        ({"capacity": {"t3.micro": -1}}, "t3.micro is -1, expected a whole number, 0 or more"),
+        ({"quota": {"vpcs": 5}}, "expected"),
+        ([], "expected"),
+    ],
+)
+def test_limits_that_can_not_be_read_are_explained_and_change_nothing(
+    hive: RunningHive, given: Any, words: str
+) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        admin(hive, "PUT", "/_hive/limits", given)
+    with caught.value as answer:
+        assert answer.code == 400
+        assert words in json.load(answer)["error"]
+    assert admin(hive, "GET", "/_hive/limits") == {"capacity": {}, "quotas": {}}
+
+
 def test_health_answers_without_a_key(hive: RunningHive) -> None:
     with urllib.request.urlopen(hive.endpoint + "/health") as answer:
         assert json.load(answer)["status"] == "ok"

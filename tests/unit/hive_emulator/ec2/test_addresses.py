@@ -66,6 +66,18 @@ def test_without_an_internet_gateway_there_is_no_way_to_a_public_address(desk, v
         desk("AssociateAddress", AllocationId=address, NetworkInterfaceId=interface(desk, subnet))
 
 
+def test_an_instance_with_several_interfaces_has_to_be_more_precise(desk, subnet, gateway, address, launch, refused):
+    host = launch(SubnetId=subnet)
+    made = desk("AssociateAddress", AllocationId=address, InstanceId=host["InstanceId"])["AssociationId"]
+    desk("DisassociateAddress", AssociationId=made)
+    second = interface(desk, subnet)
+    desk("AttachNetworkInterface", NetworkInterfaceId=second, InstanceId=host["InstanceId"], DeviceIndex=1)
+    with refused("InvalidInstanceID", "multiple interfaces", host["InstanceId"]):
+        desk("AssociateAddress", AllocationId=address, InstanceId=host["InstanceId"])
+    desk("AssociateAddress", AllocationId=address, NetworkInterfaceId=second)
+    assert shown(desk, address)["InstanceId"] == host["InstanceId"]
+
+
 def test_it_moves_unless_that_is_forbidden(desk, subnet, gateway, address, refused):
     first, second = interface(desk, subnet), interface(desk, subnet)
     made = desk("AssociateAddress", AllocationId=address, NetworkInterfaceId=first)["AssociationId"]

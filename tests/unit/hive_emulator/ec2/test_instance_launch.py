@@ -189,9 +189,9 @@ class TestNetwork:
         made = launch(SubnetId=subnet)["InstanceId"]
         extra = desk("CreateNetworkInterface", SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
         link = desk("AttachNetworkInterface", NetworkInterfaceId=extra, InstanceId=made, DeviceIndex=1)
-        assert len(instance(made)["NetworkInterfaces"]) == 2
-        address = desk("AllocateAddress")
-        desk("AssociateAddress", AllocationId=address["AllocationId"], InstanceId=made)
+        first, _ = sorted(instance(made)["NetworkInterfaces"], key=lambda each: each["Attachment"]["DeviceIndex"])
+        address, place = desk("AllocateAddress"), first["NetworkInterfaceId"]
+        desk("AssociateAddress", AllocationId=address["AllocationId"], NetworkInterfaceId=place)
         assert instance(made)["PublicIpAddress"] == address["PublicIp"]
         desk("DisassociateAddress", PublicIp=address["PublicIp"])
         assert "PublicIpAddress" not in instance(made)

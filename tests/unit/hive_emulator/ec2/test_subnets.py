@@ -101,6 +101,9 @@ def test_attributes_change(desk, subnet, refused):
         desk("ModifySubnetAttribute", SubnetId=subnet, AssignIpv6AddressOnCreation={"Value": True})
     with refused("InvalidParameterCombination"):
         desk("ModifySubnetAttribute", SubnetId=subnet)
+    with refused("InvalidParameterCombination", "2 were given"):
+        both = {"MapPublicIpOnLaunch": {"Value": True}, "EnableDns64": {"Value": True}}
+        desk("ModifySubnetAttribute", SubnetId=subnet, **both)
 
 
 @pytest.fixture

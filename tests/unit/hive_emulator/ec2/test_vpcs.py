@@ -62,6 +62,13 @@ def test_a_block_that_is_no_vpc_block_is_refused(desk, refused, block, code):
         desk("CreateVpc", CidrBlock=block)
 
 
+def test_a_vpc_of_dedicated_hosts_is_refused(desk, refused):
+    made = desk("CreateVpc", CidrBlock="10.0.0.0/16", InstanceTenancy="dedicated")["Vpc"]
+    assert made["InstanceTenancy"] == "dedicated"
+    with refused("InvalidParameterValue", "host", "default, dedicated"):
+        desk("CreateVpc", CidrBlock="10.0.0.0/16", InstanceTenancy="host")
+
+
 def test_dns_attributes_start_as_aws_has_them_and_change_one_at_a_time(desk, vpc, refused):
     def value(name):
         answer = desk("DescribeVpcAttribute", VpcId=vpc, Attribute=name)
