@@ -24,6 +24,7 @@ from saltform.operations.running import Run
 from saltform.operations.services import Services
 from saltform.operations.undoing import undo
 from saltform.runlog import RunRecord, StepRecord
+from saltform.runlog.holding import Held
 from saltform.status import Status
 from saltform.workspace.root import address_in_root
 
@@ -124,17 +125,30 @@ def _step(run: Run, options: Options, name: str, step: StepRecord) -> Status:
     with part.locked() as held:
         if part.waited and not options.refresh and not replace and part.unchanged():
             return Status.UNCHANGED  # the run that it waited for has done it
-        with part.equipped(held.descriptors) as session:
+        return apply_part(run, part, held, options.preserve_data, unchanged, replace)
 
-            def work() -> Status:
-                part.prepare(session)
-                settle = unchanged or component.converge is None
-                return plan_and_apply(part, session, options.preserve_data, replace=replace, settle=settle)
 
-            status = retrying(part, session, work)
-        as_it_was = unchanged and status is Status.UNCHANGED
-        if component.converge is not None and status.terminal and not as_it_was:
-            _converge(run, part, component.converge)
+def apply_part(
+    run: Run,
+    part: Part,
+    held: Held,
+    preserve_data: bool,
+    unchanged: bool = False,
+    replace: list[str] | None = None,
+) -> Status:
+    """Plan and apply under the component's lock, and wait for its fleet where it has one."""
+    converge = part.component.converge
+    with part.equipped(held.descriptors) as session:
+
+        def work() -> Status:
+            part.prepare(session)
+            settle = unchanged or converge is None
+            return plan_and_apply(part, session, preserve_data, replace=replace, settle=settle)
+
+        status = retrying(part, session, work)
+    as_it_was = unchanged and status is Status.UNCHANGED
+    if converge is not None and status.terminal and not as_it_was:
+        _converge(run, part, converge)
     return status
 
 

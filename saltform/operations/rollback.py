@@ -21,7 +21,7 @@ from typing import Any
 from saltform.config import select
 from saltform.errors import DataAtRisk, TerraformError
 from saltform.graph import Graph
-from saltform.operations.applying import plan_and_apply
+from saltform.operations.deploy import apply_part
 from saltform.operations.earlier import Back, Goal, back_to
 from saltform.operations.foreseeing import still_waiting
 from saltform.operations.health import unwell
@@ -33,7 +33,6 @@ from saltform.operations.plan import Planner
 from saltform.operations.released import check_secrets, check_within_reach, needs_of
 from saltform.operations.releases_file import keep_in_pillar
 from saltform.operations.result import result
-from saltform.operations.retrying import retrying
 from saltform.operations.running import Run, Work
 from saltform.operations.services import Services
 from saltform.operations.undoing import DESTROY, kept_with_data, take_away
@@ -128,7 +127,7 @@ def execute(
         opened.as_released(name, made_of, binary or (record.binary_path if record else "auto"))
         if options.dry_run:
             return _would_go(opened, name, step) if release == DESTROY else planner.step(name, step)
-        return take_away(opened, options, name, step) if release == DESTROY else _go_back(opened, options, name, step)
+        return take_away(opened, options, name, step) if release == DESTROY else _go_back(run, options, name, step)
 
     returned = run.execute(work)
     if not options.dry_run and run.stopped_by is None:
@@ -156,7 +155,8 @@ def _within(needs: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {name: [need for need in listed if need in needs] for name, listed in needs.items()}
 
 
-def _go_back(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
+def _go_back(run: Run, options: Options, name: str, step: StepRecord) -> Status:
+    opened = run.opened
     if opened.requests and still_waiting(opened, name, step):
         return Status.AWAITING_APPROVAL
     check_within_reach(opened.releases[name])
@@ -165,12 +165,12 @@ def _go_back(opened: Opened, options: Options, name: str, step: StepRecord) -> S
         return Status.UNCHANGED
     try:
         try:
-            status = _apply(opened, options, name, step)
+            status = _apply(run, options, name, step)
         except TerraformError as error:
             if not (_newer_state(error) and _keep_newer_lock(opened, name)):
                 raise
             step.reason = "with the newer provider lock: the older provider can't read the state"
-            status = _apply(opened, options, name, step)
+            status = _apply(run, options, name, step)
     except DataAtRisk as error:
         # Good enough for those that need it: it is there, and as it was.
         step.reason = f"kept with its data, because it is stateful: {error.detail}"
@@ -179,15 +179,10 @@ def _go_back(opened: Opened, options: Options, name: str, step: StepRecord) -> S
     return Status.ROLLED_BACK if status in (Status.APPLIED, Status.UNCHANGED) else status
 
 
-def _apply(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
-    part = _part(opened, name, step)
-    with part.at_work() as session:
-
-        def work() -> Status:
-            part.prepare(session)
-            return plan_and_apply(part, session, options.preserve_data)
-
-        return retrying(part, session, work)
+def _apply(run: Run, options: Options, name: str, step: StepRecord) -> Status:
+    part = _part(run.opened, name, step)
+    with part.locked() as held:
+        return apply_part(run, part, held, options.preserve_data)
 
 
 def _part(opened: Opened, name: str, step: StepRecord) -> Part:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from saltform.operations import rollback as rollbacks
+from tests.support.fleet import MemoryFleet
 from tests.support.world import BASE, statuses
 
 
@@ -116,6 +117,16 @@ def test_health_is_asked_after_every_stage(twice):
     services = twice.services(ask_minions=lambda *_: {"web1": True})
     resumed = twice.call("resume", returned["run"], services=services)
     assert (resumed["retcode"], statuses(resumed)["consul"]) == (0, "rolled back"), resumed
+
+
+def test_what_converges_waits_for_its_minions_before_others_go_back(twice):
+    fleet = MemoryFleet()
+    fleet.comes("net-1")
+    twice.components["networking"]["converge"] = {"target": "net-*", "expect": 1, "health": "net.up"}
+    fleet.answers = {"net.up": lambda _minion: True}
+    returned = twice.call("rollback", "staging", {}, services=twice.services(fleet=fleet))
+    assert statuses(returned)["consul"] == "rolled back", returned
+    assert ("net.up", ("net-1",)) in fleet.asked
 
 
 def test_every_stage_waits_for_its_approval(twice):

@@ -47,7 +47,7 @@ def going_back(locks, today, monkeypatch, summary=rollback._NEWER_STATE):
         outputs=lambda _: {},
     )
 
-    def apply(opened, options, name, step):
+    def apply(run, options, name, step):
         locks.append(opened.releases[name].content["provider_lock"])
         if locks[-1] == "older":
             raise TerraformError("plan", name, 1, [{"severity": "error", "summary": summary}])
@@ -56,7 +56,7 @@ def going_back(locks, today, monkeypatch, summary=rollback._NEWER_STATE):
     monkeypatch.setattr(rollback, "_apply", apply)
     monkeypatch.setattr(rollback, "_part", lambda *_: SimpleNamespace(unchanged=lambda: False))
     step = StepRecord("net")
-    return rollback._go_back(opened, Options(), "net", step), step.reason
+    return rollback._go_back(SimpleNamespace(opened=opened), Options(), "net", step), step.reason
 
 
 def test_the_newer_lock_is_kept_where_the_older_provider_can_not_read_the_state(monkeypatch):
