@@ -106,3 +106,8 @@ def outputs_tag(environment: str, component: str) -> str:
 def approval_tag(environment: str, run: str) -> str:
     """`saltform/approval/<environment>/<run>`: somebody has to act, or has acted."""
     return f"saltform/approval/{environment}/{run}"
+
+
+def answer_tag(minion: str) -> str:
+    """`saltform/answer/<minion>`: how the run ended that a minion asked for."""
+    return f"saltform/answer/{minion}"

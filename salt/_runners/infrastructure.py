@@ -434,6 +434,30 @@ def accept_key(minion=None, key=None, digest=None, **kwargs):
     return _call("accept_key", kwargs, str(minion or ""), str(key or ""), str(digest or ""))
 
 
+def request(verb=None, minion=None, asked=None, **kwargs):
+    """
+    Run what a minion asks for by an event ``saltform/request/<verb>``, if it is on the environment's list. Called by
+    ``reactor/request.sls``; never an approval.
+
+    verb
+        ``plan``, ``deploy`` or ``drift``.
+
+    minion
+        The id that the master put on the event.
+
+    asked
+        What the event carries: ``environment``, ``components``, and ``request``, a name that the minion has put into
+        its data store as ``saltform_request``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.request plan ci-1.example.com '{environment: staging, request: build-7}'
+    """
+    return _call("request", kwargs, str(verb or ""), str(minion or ""), asked if isinstance(asked, dict) else {})
+
+
 def status(environment=None, **kwargs):
     """
     Where every component stands: applied, never applied, pending change, changed outside, half done, orphan.

@@ -16,7 +16,7 @@ from typing import Any
 from saltform.config.approval import Approval, Groups, read_approval, read_groups
 from saltform.config.backends import read_backend
 from saltform.config.component import Defaults, read_component, read_defaults, read_ignored_drift
-from saltform.config.names import NAME, NAME_RULE, nearest
+from saltform.config.names import MINION, NAME, NAME_RULE, nearest
 from saltform.config.policies import Policies, read_policies
 from saltform.config.promotion import (
     Promoted,
@@ -49,7 +49,9 @@ ENVIRONMENT_KEYS = (
     "promoted_from",
     "promote",
     "health",
+    "requests",
 )
+REQUESTABLE = ("plan", "deploy", "drift")  # what a minion may ask for; never an approval
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,24 @@ def _read_environment(
         promoted_from=source,
         promote=promote,
         health=read_health(reader),
+        requests=_read_requests(reader.section("requests")),
         approval=approval,
         approvals=approvals,
     )
+
+
+def _read_requests(reader: Reader) -> dict[str, tuple[str, ...]]:
+    """Minion id → what it may ask for."""
+    found = {}
+    for minion in reader.tree:
+        if not isinstance(minion, str) or not MINION.fullmatch(minion):
+            reader.problem(str(minion), minion, "a minion id, and no glob")
+        verbs = reader.texts(minion)
+        for verb in verbs:
+            if verb not in REQUESTABLE:
+                reader.problem(str(minion), verb, f"one of: {', '.join(REQUESTABLE)}", nearest(verb, REQUESTABLE))
+        found[str(minion)] = tuple(verbs)
+    return found
 
 
 def _read_approvals(listed: Reader, base: Approval, groups: Groups) -> dict[str, Approval]:

@@ -20,7 +20,7 @@ from saltform.config.names import nearest
 from saltform.config.reader import Reader
 
 VIEW = frozenset(
-    "validate graph status outputs history show log locks report audit approvals releases diff "
+    "validate graph status outputs history show log locks report audit approvals releases diff keys "
     # of terraform.* and terraform_resource.* on one component
     "version fmt_check providers output state_list state_show workspace_path".split()
 )

@@ -197,6 +197,7 @@ class Environment:
     promoted_from: str = ""
     promote: Promote = Promote()
     health: Health | None = None
+    requests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # minion id → verbs that it may ask for
     approval: Approval = Approval()
     approvals: Mapping[str, Approval] = field(default_factory=dict)  # of the components that say something themselves
 

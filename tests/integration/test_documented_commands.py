@@ -17,6 +17,7 @@ NOTHING_TO_DO = {
     "acknowledge": "UnknownName",
     # There was only one deploy: nothing to go back to.
     "rollback": "SaltformError",
+    "request": "NotAllowed",  # no minion of that name is on a list
     "accept_key": "SaltformError",  # the token is one that only the document has
     # Runs are named by an id that only the document has.
     **dict.fromkeys(("resume", "abandon", "cancel", "log", "approve", "reject"), "UnknownName"),

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any
 
-from tests.support.cluster import MASTER, TIMEOUT, Cluster, wait_for
+from tests.support.cluster import HOME, MASTER, TIMEOUT, Cluster, wait_for
 
 
 def test_every_step_of_a_run_is_an_event(cluster: Cluster) -> None:
@@ -37,3 +37,15 @@ def test_a_reactor_deploys_in_the_background_and_is_named_as_the_author(cluster:
     assert (run["status"], run["author"]) == ("done", "Reactor")
     said = os.pread(master.impl._terminal_stderr.fileno(), 1 << 20, 0).decode(errors="replace")
     assert "app applied" not in said
+
+
+def test_a_minion_on_the_list_asks_for_a_deploy_and_gets_the_outputs_back(cluster: Cluster) -> None:
+    began = time.time()
+    cluster.ask("data.update", "saltform_request", "build-7")
+    cluster.ask("event.send", "saltform/request/deploy", environment="asked", components="base", request="build-7")
+    found = cluster.listener.wait_for_events([(MASTER, f"saltform/answer/{HOME}")], after_time=began, timeout=TIMEOUT)
+    [answer] = [event.data for event in found.matches]
+    assert (answer["success"], answer["request"]) == (True, "build-7"), answer
+    assert answer["outputs"]["base"]["name"] == "base"
+    assert answer["outputs"]["base"]["password"] == "(sensitive)"
+    assert cluster.newest_run("asked")["author"] == f"minion {HOME}"

@@ -93,6 +93,7 @@ def environments(folder: Path) -> dict[str, Any]:
         "proved": {"promoted_from": "proving"},
         "well": {"components": one, "health": {"function": "test.ping", "targets": [HOME]}},
         "proved-well": {"promoted_from": "well"},
+        "asked": {"components": pair, "requests": {HOME: ["deploy"]}},
     }
 
 
@@ -161,14 +162,16 @@ class Cluster:
         from pytestshellutils.utils import ports
 
         self.api_port = ports.get_unused_localhost_port()
-        keys = yaml.safe_load((ROOT / "examples" / "master.d" / "saltform-keys.conf").read_text())
+        examples = ROOT / "examples" / "master.d"
+        keys = yaml.safe_load((examples / "saltform-keys.conf").read_text())
+        requests = yaml.safe_load((examples / "saltform-requests.conf").read_text())
         return {
             **self.settings(),
             **keys,
             "file_roots": {"base": [str(self.sls), str(ROOT / "salt")]},
             "pillar_roots": {"base": [str(self.pillar)]},
             "ext_pillar": [{"terraform_outputs": {}}],
-            "reactor": [*keys["reactor"], {"test/deploy": [str(self.sls / "react.sls")]}],
+            "reactor": [*keys["reactor"], *requests["reactor"], {"test/deploy": [str(self.sls / "react.sls")]}],
             "open_mode": False,  # keys are accepted as on a real master
             "worker_threads": 3,
             "netapi_enable_clients": ["runner", "runner_async", "local"],
