@@ -74,9 +74,9 @@ def run_deploy(
     if run.on_error == "rollback":
         _roll_back(opened, run, returned)
     returned["orphans"] = sorted(opened.orphans)
-    returned["outputs"] = {
-        name: shown_outputs(opened.outputs(name)) for name, step in run.steps.items() if Status(step.status).good
-    }
+    good = [name for name, step in run.steps.items() if Status(step.status).good]
+    with opened.states.glance(good):
+        returned["outputs"] = {name: shown_outputs(opened.outputs(name)) for name in good}
     return returned
 
 
@@ -96,10 +96,11 @@ def _unchanged(opened: Opened, options: Options, graph: Graph) -> Iterator[str]:
     if options.refresh or options.replace:
         return
     settled: set[str] = set()
-    for name in graph.order():
-        if settled.issuperset(graph.needs[name]) and _is_unchanged(opened, name):
-            settled.add(name)
-            yield name
+    with opened.states.glance(graph.needs):
+        for name in graph.order():
+            if settled.issuperset(graph.needs[name]) and _is_unchanged(opened, name):
+                settled.add(name)
+                yield name
 
 
 def _is_unchanged(opened: Opened, name: str) -> bool:

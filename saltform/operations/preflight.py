@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from saltform.config import Component
@@ -42,7 +43,7 @@ def preflight(services: Services, environment: str, components: Any) -> dict[str
     with Opened(services, environment) as opened:
         names = opened.select(list(options.components))
         try:
-            checks = [*_shared(opened), *_providers(opened, names)]
+            checks = [*_shared(opened), *_servers(opened, names), *_providers(opened, names)]
             with ThreadPoolExecutor(opened.environment.parallelism) as pool:
                 for found in pool.map(lambda name: _component(opened, name), names):
                     checks += found
@@ -81,6 +82,19 @@ def _shared(opened: Opened) -> Iterator[Check]:
     fix = f"free space below {layout.state_dir}" if free < LEAST_DISK else ""
     yield Check("disk", "", free >= LEAST_DISK, f"{free / 2**30:.1f} GiB free", fix)
     yield _try("mirror", "", lambda: f"{opened.services.settings.mirror}: {opened.cli_config.path.name}")
+
+
+def _servers(opened: Opened, names: list[str]) -> Iterator[Check]:
+    """Each component whose state is on a server: whether it can be read there, and is where it was."""
+
+    def asked(name: str) -> str:
+        head = opened.states.head(opened.name, name)
+        return f"serial {head.serial}" if head else "reached, and nothing there yet"
+
+    for name in names:
+        backend = opened.component(name).backend
+        if backend.type != "local":
+            yield _try(f"backend {backend.type}", name, partial(asked, name))
 
 
 def _providers(opened: Opened, names: list[str]) -> Iterator[Check]:

@@ -8,15 +8,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltform.config.backends import KINDS, decode, encode, place
 from saltform.config.types import Backend, Component
-from saltform.errors import StateError
+from saltform.errors import SaltformError, StateError
 from saltform.operations.pulling import PulledStates
 from saltform.tfstate import Head, Output, State, States
+from saltform.tfstate.fetched import FetchedStates
 from saltform.tfstate.local import LocalStates
 
 if TYPE_CHECKING:
@@ -36,12 +38,39 @@ class BackendStates:
         self._loans: list[Loan] = []
         self._where: dict[tuple[str, str], Backend] = {}
         self._lock = threading.RLock()
+        self._glanced: dict[str, State | StateError | None] = {}
 
     def head(self, environment: str, component: str) -> Head | None:
+        if component in self._glanced:
+            found = self.read(environment, component)
+            return found.head if found else None
         return self._there(component, self.reader(environment, component).head(environment, component))
 
     def read(self, environment: str, component: str) -> State | None:
-        return self._there(component, self.reader(environment, component).read(environment, component))
+        if component in self._glanced:
+            found = self._glanced[component]
+            if isinstance(found, StateError):
+                raise found
+        else:
+            found = self.reader(environment, component).read(environment, component)
+        return self._there(component, found)
+
+    @contextlib.contextmanager
+    def glance(self, names: Iterable[str]) -> Iterator[None]:
+        """The states of these on servers as they are now, all at once: none is asked for again inside the block."""
+        groups: dict[FetchedStates, list[str]] = {}
+        for name in names:
+            with contextlib.suppress(SaltformError):  # said when it is asked for
+                reader = self.reader(self._opened.name, name)
+                if isinstance(reader, FetchedStates):
+                    groups.setdefault(reader, []).append(name)
+        try:
+            for reader, group in groups.items():
+                with contextlib.suppress(StateError):
+                    self._glanced |= reader.read_many(self._opened.name, group)
+            yield
+        finally:
+            self._glanced = {}
 
     def outputs(self, environment: str, component: str) -> Mapping[str, Output]:
         state = self.read(environment, component)

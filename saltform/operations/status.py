@@ -19,8 +19,10 @@ from saltform.workspace.root import Unknown
 def status(services: Services, environment: str) -> dict[str, Any]:
     """Where every component stands: from pillar, records and states alone."""
     with Opened(services, environment) as opened:  # the versions of secret variables are asked for with a login
-        components = {name: _standing(opened, name) for name in opened.graph.order()}
-        orphans = {name: _standing(opened, name) | {"status": "orphan"} for name in opened.orphans}
+        order = opened.graph.order()
+        with opened.states.glance([*order, *opened.orphans]):
+            components = {name: _standing(opened, name) for name in order}
+            orphans = {name: _standing(opened, name) | {"status": "orphan"} for name in opened.orphans}
     return result(
         "status",
         environment=environment,

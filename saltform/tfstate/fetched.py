@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -94,6 +93,8 @@ class FetchedStates(ABC):
         if len(changed) == 1:
             found[changed[0]] = self._read_or_error(environment, changed[0])
         elif changed:
+            from concurrent.futures import ThreadPoolExecutor  # a run whose states are local doesn't pay for it
+
             with ThreadPoolExecutor(min(AT_ONCE, len(changed))) as pool:
                 read_all = pool.map(lambda name: self._read_or_error(environment, name), changed)
                 found |= dict(zip(changed, read_all, strict=True))

@@ -89,6 +89,9 @@ def call(world, verb, **options):
 
 
 def test_an_environment_lives_there_and_no_key_is_in_a_file(world, server):
+    checked = world.call("preflight", world.name, None)["checks"]
+    kind = f"backend {server.backend['type']}"
+    assert [item["detail"] for item in checked if item["check"] == kind] == ["reached, and nothing there yet"] * 2
     first = call(world, "deploy")
     assert statuses(first) == {"networking": "applied", "consul": "applied"}, first
     again = call(world, "deploy")
