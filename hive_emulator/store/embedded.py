@@ -54,13 +54,15 @@ class _Batch:
         self.delete: dict[_Key, bytes] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
-    def add(self, change: Change) -> None:
-        """Take one change, its text made now: a record may not change, but what it holds could."""
-        wanted, other = (self.delete, self.put) if change.record is None else (self.put, self.delete)
-        key = change[:4]
-        wanted[key] = orjson.dumps((*key, change.record))
-        if other:
-            other.pop(key, None)
+    def add(self, changes: Sequence[Change]) -> None:
+        """Take all of them or none: one that is no JSON is refused before the first is in."""
+        texts = [orjson.dumps((*change,)) for change in changes]
+        for change, text in zip(changes, texts, strict=True):
+            wanted, other = (self.delete, self.put) if change.record is None else (self.put, self.delete)
+            key = change[:4]
+            wanted[key] = text
+            if other:
+                other.pop(key, None)
 
     async def written(self) -> None:
         """Return when it is on disk."""
@@ -113,14 +115,13 @@ class EmbeddedStore:
     async def commit(self, changes: Sequence[Change], unchanged: Callable[[], bool]) -> None:
         if not unchanged():
             raise Conflict
-        if self._collecting is None:
-            self._collecting = _Batch()
-        for change in changes:
-            self._collecting.add(change)
+        batch = self._collecting or _Batch()
+        batch.add(changes)
         self.state.apply(changes)
+        self._collecting = batch
         if self._writer is None:  # it begins when the requests that are here already have joined
             self._writer = asyncio.get_running_loop().create_task(self._write_batches())
-        await self._collecting.written()
+        await batch.written()
 
     async def close(self) -> None:
         await self.settled()
@@ -133,14 +134,14 @@ class EmbeddedStore:
             self._collecting = None
             try:
                 await self._in_thread(partial(self._write, batch))
-            except sqlite3.Error as error:
+            except Exception as error:  # whatever it is, nobody may be left waiting
                 await self._failed(batch, error)
             else:
                 batch.end()
             self._writing = None
         self._writer = None
 
-    async def _failed(self, batch: _Batch, error: sqlite3.Error) -> None:
+    async def _failed(self, batch: _Batch, error: Exception) -> None:
         """What was staged on top of the failed batch fails with it; then the disk's word counts."""
         changes = await self._in_thread(self._read)
         failed = [batch, *([self._collecting] if self._collecting else [])]

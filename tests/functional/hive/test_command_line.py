@@ -110,7 +110,12 @@ def test_status_does_not_count_what_has_ended_as_being_there(tmp_path: Path) -> 
         assert (rows.get("natgateway"), rows["natgateway (deleted)"]) == (None, "1")
 
 
-@pytest.mark.parametrize("text", ["", "no", "[]", '{"records": [1]}', '{"format": 9, "records": []}'])
+HALF_A_CHARACTER = '{"records": [["000000000001", "ap-southeast-2", "vpc", "vpc-1", {"VpcId": "\\ud800"}]]}'
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no", "[]", '{"records": [1]}', '{"format": 9, "records": []}', HALF_A_CHARACTER]
+)
 def test_what_is_no_snapshot_changes_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.json").write_text(text)
     with running_emulator(tmp_path) as hive:

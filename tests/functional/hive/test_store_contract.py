@@ -253,6 +253,35 @@ def test_when_the_disk_refuses_the_state_shows_what_the_disk_has(tmp_path: Path)
     run(test)
 
 
+def test_what_can_not_be_written_down_is_refused_and_holds_up_nobody(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with opened("embedded", tmp_path) as store:
+            records = {"fine": {"n": 1}, "odd": {"n": object()}}
+            changes = [Change(FIRST_ACCOUNT, REGION, "vpc", id, record) for id, record in records.items()]
+            with pytest.raises(TypeError):
+                await store.commit(changes, lambda: True)
+            await store.settled()
+            await put(store, "vpc", "next", {"n": 2})
+            assert [row[3] for row in contents(store)] == ["next"]
+        async with opened("embedded", tmp_path) as store:
+            assert [row[3] for row in contents(store)] == ["next"]
+
+    run(test)
+
+
+def test_a_write_that_fails_in_an_unforeseen_way_is_told_to_who_waits(tmp_path: Path, monkeypatch) -> None:
+    async def test() -> None:
+        async with opened("embedded", tmp_path) as store:
+            with monkeypatch.context() as patched:
+                patched.setattr(store, "_write", lambda batch: 1 / 0)
+                with pytest.raises(StoreFailed, match="division"):
+                    await put(store, "vpc", "vpc-1", {"n": 1})
+            await put(store, "vpc", "vpc-2", {"n": 2})
+            assert [row[3] for row in contents(store)] == ["vpc-2"]
+
+    run(test)
+
+
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "hive.db").write_bytes(b"this is not a database, not at all" * 100)
 
