@@ -2,7 +2,7 @@
 
 1. Runs leave an index for each environment: where each component's state is, and who may see its outputs.
 2. Ordinary outputs are for minions that match the component's `targets`; an output with `targets` of its own is for
-   exactly the ids named there. A sensitive output is for the ids named there, and for nobody else.
+   exactly those named there, by id or by the master's pillar, never by grains. A sensitive output is for them alone.
 3. Ordinary outputs are kept on disk, with time and size of the state they were read from: as long as those are the
    same, no state is read. Sensitive values are never kept; they are read from the state whenever they are due.
 4. Of a state on a server, runs and `sync_states` keep the outputs on this disk: no compile ever waits for a server.
@@ -97,10 +97,12 @@ class _Reader:
 
     def _may_see(self, entry: Mapping[str, Any]) -> tuple[bool, frozenset[str]]:
         """Whether the minion sees ordinary outputs, and which outputs it is named for."""
-        named = frozenset(name for name, ids in entry["outputs"].items() if self._minion in ids)
-        targets = entry["targets"]
-        ordinary = self._matches(targets) if isinstance(targets, str) else self._minion in targets
-        return ordinary, named
+        named = frozenset(name for name, who in entry["outputs"].items() if self._meant(who))
+        return self._meant(entry["targets"]), named
+
+    def _meant(self, who: str | list[str]) -> bool:
+        """A compound expression, or exactly these ids."""
+        return self._matches(who) if isinstance(who, str) else self._minion in who
 
     def _matches(self, expression: str) -> bool:
         if not expression:
@@ -204,7 +206,7 @@ def _is_entry(entry: Any) -> bool:
         and isinstance(entry.get("state"), str)
         and isinstance(entry.get("targets"), str | list)
         and isinstance(entry.get("outputs"), dict)
-        and all(isinstance(ids, list) for ids in entry["outputs"].values())
+        and all(isinstance(who, str | list) for who in entry["outputs"].values())
     )
 
 

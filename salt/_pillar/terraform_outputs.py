@@ -9,8 +9,8 @@ On a master, with its ``saltform:`` block:
       - terraform_outputs: {}
 
 A minion sees the outputs of a component when it matches the component's ``targets:``. An output that has ``targets:``
-of its own under ``outputs:`` is for exactly the minion ids named there, and that is the only way in which a sensitive
-output reaches a minion.
+of its own under ``outputs:`` is for exactly the minions named there, by id or by the master's pillar, and that is the
+only way in which a sensitive output reaches a minion.
 
 .. code-block:: yaml
 
@@ -22,6 +22,7 @@ output reaches a minion.
       targets: 'G@role:consul or vault*'
       outputs:
         unseal_key: {targets: [vault-1.example.com]}
+        root_token: {targets: 'I@vault:role:server'}
 
 No terraform is started. A state that can't be read is answered with what was read last, and ``terraform:_status``
 says so.
@@ -50,8 +51,14 @@ def ext_pillar(minion_id, pillar, *args, **kwargs):
     """
     from saltform.pillar_outputs import outputs_for
 
+    known = []
+
     def match(expression):
-        return __salt__["match.compound"](expression, minion_id=minion_id)
+        from saltform.bridge.matching import matcher  # most targets are globs, and need no matcher
+
+        if not known:
+            known.append(matcher(__opts__, minion_id))
+        return known[0](expression)
 
     outputs = outputs_for(minion_id, __opts__, match)
     return {"terraform": outputs} if outputs else {}

@@ -18,6 +18,7 @@ COMPONENT_KEYS = frozenset(
     "retry renamed_from adopt targets outputs minions converge drift promote approval".split()
 )
 MINION_VARIABLES = ("minions", "minion_tokens")  # what a module gets for `minions`
+_SURE = re.compile(r"\(*[IJLE]@")
 _RULE = re.compile(r"[^.\s]+\.[^.\s].*")
 _INPUT = re.compile(r"@([^.@\s]+)\.([A-Za-z_][A-Za-z0-9_-]*)")
 
@@ -171,12 +172,20 @@ def _read_targets(reader: Reader, default: str | tuple[str, ...]) -> str | tuple
     return tuple(reader.texts("targets"))
 
 
-def _read_output_targets(reader: Reader) -> dict[str, tuple[str, ...]]:
-    found = {}
+def _read_output_targets(reader: Reader) -> dict[str, str | tuple[str, ...]]:
+    """Ids, or an expression of ids and pillar: who sees a sensitive output is never the minion's own word."""
+    found: dict[str, str | tuple[str, ...]] = {}
     for name in reader.tree:
         section = reader.section(name)
         section.only(("targets",))
-        found[str(name)] = tuple(section.texts("targets"))
+        value = section.tree.get("targets")
+        if isinstance(value, str) and "@" in value:
+            for word in value.split():
+                if "@" in word and not _SURE.match(word):
+                    section.problem("targets", word, "ids, or pillar (I@, J@): grains are the minion's own word")
+            found[str(name)] = value
+        else:
+            found[str(name)] = tuple(section.texts("targets"))
     return found
 
 

@@ -170,7 +170,7 @@ class Component:
     renamed_from: str = ""
     adopt: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     targets: str | tuple[str, ...] = ""
-    output_targets: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NOTHING)
+    output_targets: Mapping[str, str | tuple[str, ...]] = field(default_factory=lambda: NOTHING)
     minions: tuple[str, ...] = ()  # the ids of the minions on its instances
     converge: Converge | None = None
     ignore_drift: tuple[str, ...] = ()  # the environment's rules, then its own

@@ -30,7 +30,9 @@ def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = Mapp
         tree[name] = {
             "state": str(_read_from(opened, component)),
             "targets": component.targets if isinstance(component.targets, str) else list(component.targets),
-            "outputs": {output: list(ids) for output, ids in component.output_targets.items()},
+            "outputs": {
+                output: who if isinstance(who, str) else list(who) for output, who in component.output_targets.items()
+            },
         }
         if name in troubles:
             tree[name]["trouble"] = dict(troubles[name])

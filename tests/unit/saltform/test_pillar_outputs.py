@@ -200,3 +200,45 @@ def test_bad_or_missing_settings_give_nothing(options: dict[str, object]) -> Non
 def test_a_full_or_read_only_cache_only_makes_it_slower(place: Place) -> None:
     (place.folder / "cache").write_text("a file in the way")
     assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": "vpc-1"}}}
+
+
+def test_one_output_may_be_for_those_that_the_masters_pillar_names(place: Place) -> None:
+    tree = json.loads(place.index.read_text())
+    tree["vault"]["outputs"]["unseal"] = "I@vault:role:server"
+    place.index.write_text(json.dumps(tree))
+    assert place.seen_by("db-1")["staging"]["vault"] == {"unseal": "sesame-unseal"}  # type: ignore[index]
+    assert "vault" not in place.seen_by("web-2")["staging"]  # type: ignore[operator]
+    assert "sesame" not in (place.folder / "cache" / "pillar" / "staging.json").read_text()
+
+
+def test_ten_megabytes_of_outputs_are_served_to_those_they_are_for_and_to_nobody_else(place: Place) -> None:
+    large = "x" * 10_000_000
+    place.write("networking", {"vpc_id": (large, False)})
+    assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": large}}}
+    assert place.seen_by("db-7") == {"staging": EXPECTED["db-7"]}
+
+
+@pytest.mark.parametrize("jump", [10**9, -(10**9)], ids=["ahead", "back"])
+def test_a_clock_that_jumped_hides_no_change(place: Place, jump: int) -> None:
+    place.seen_by("web-2")
+    place.write("networking", {"vpc_id": ("vpc-2", False)})
+    moment = place.state("networking").stat().st_mtime + jump
+    os.utime(place.state("networking"), (moment, moment))
+    assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": "vpc-2"}}}
+    place.write("networking", {"vpc_id": ("vpc-3", False)})
+    assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": "vpc-3"}}}
+
+
+def test_an_output_whose_type_changed_is_served_as_it_is_now(place: Place) -> None:
+    place.seen_by("web-2")
+    place.write("networking", {"vpc_id": ({"a": [1]}, False)})
+    assert place.seen_by("web-2") == {"staging": {"networking": {"vpc_id": {"a": [1]}}}}
+
+
+@pytest.mark.parametrize("minion", ["../web-1", "web-1/../../x", "web\x00", "-rf", "web-1\n"])
+def test_an_id_with_tricks_writes_nothing_of_its_own(place: Place, minion: str) -> None:
+    before = {path for path in place.folder.rglob("*") if path.is_file()}
+    place.seen_by(minion)
+    made = {path for path in place.folder.rglob("*") if path.is_file()} - before
+    assert made <= {place.folder / "cache" / "pillar" / "staging.json"}
+    assert not any("sesame" in path.read_text() for path in made)
