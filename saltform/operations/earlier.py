@@ -9,12 +9,10 @@ from saltform.errors import SaltformError, UnknownName
 from saltform.operations.opened import Opened
 from saltform.operations.promoted import SHORTEST
 from saltform.operations.undoing import DESTROY
-from saltform.runlog import RunRecord
+from saltform.runlog import RunLog, RunRecord
 from saltform.runlog.releases import Had
-from saltform.status import Status
 
 JID = 20  # digits of a run's id
-_CHANGED = (Status.APPLIED.value, Status.DESTROYED.value, Status.ROLLED_BACK.value)
 Back = dict[str, list[str]]  # component → the release that it goes back to and its binary, or DESTROY
 Before = Callable[[str], bool]  # whether something that began at this moment counts
 
@@ -66,12 +64,10 @@ def _differs(opened: Opened, name: str, release: str) -> bool:
 def _last_change(opened: Opened) -> RunRecord:
     """The last run that changed something, to its end or not."""
     log = opened.services.runlog
-    for run in log.runs(opened.name, limit=1000):
-        for step in log.steps(run.id):
-            half_done = step.status in (Status.FAILED.value, Status.CANCELLED.value, Status.RUNNING.value)
-            if step.release and (step.status in _CHANGED or half_done):
-                return run
-    raise SaltformError(f"{opened.name} has nothing to go back to", "no run has ever changed anything there")
+    run = log.releases.last_change(opened.name)
+    if not run:
+        raise SaltformError(f"{opened.name} has nothing to go back to", "no run has ever changed anything there")
+    return log.run(run)
 
 
 def _left_behind(history: Iterable[Had], before: Before) -> dict[str, Had]:
@@ -88,11 +84,10 @@ def _left_behind(history: Iterable[Had], before: Before) -> dict[str, Had]:
 def _check_renames(opened: Opened, history: Sequence[Had], then: dict[str, Had], before: Before) -> None:
     """A component that has another name by now must not be built twice, nor destroyed as if it were new."""
     lost = set(_left_behind(history, lambda _: True)) & set(then) - set(opened.records)
-    began = {run.id: run.started for run in opened.services.runlog.runs(opened.name, limit=1000)}
     older = {
         name
         for name, record in opened.records.items()
-        if name not in then and record.born in began and before(began[record.born])
+        if name not in then and _was_there(opened.services.runlog, record.born, before)
     }
     if lost and older:
         raise SaltformError(
@@ -100,6 +95,14 @@ def _check_renames(opened: Opened, history: Sequence[Had], then: dict[str, Had],
             f"{', '.join(sorted(lost))} became {', '.join(sorted(older))} since",
             "go back component by component: to=RELEASE, as `releases` shows them",
         )
+
+
+def _was_there(log: RunLog, born: str, before: Before) -> bool:
+    """A birth that nobody remembers was long ago: better refused than destroyed."""
+    try:
+        return before(log.run(born).started)
+    except UnknownName:
+        return True
 
 
 def _one_release(opened: Opened, history: Sequence[Had], to: str, components: Sequence[str]) -> Goal:

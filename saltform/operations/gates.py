@@ -20,7 +20,7 @@ from saltform.operations.history import alive
 from saltform.operations.services import Services
 from saltform.operations.snapshot import RESUMABLE
 from saltform.report.words import duration
-from saltform.runlog import ComponentRecord, RunRecord
+from saltform.runlog import ALL, ComponentRecord, RunRecord
 from saltform.terraform.binary import find
 
 _IN_ORDER = ("clean", "acknowledged", "never applied")
@@ -68,8 +68,8 @@ def _last_run(services: Services, environment: str) -> Gate:
 
 def _changing(services: Services, environment: str) -> Iterator[RunRecord]:
     """The runs that changed something, the newest first."""
-    for record in services.runlog.runs(environment, limit=200):
-        if record.verb in RESUMABLE and record.status != "abandoned" and not record.options.get("dry_run"):
+    for record in services.runlog.runs(environment, ALL, verbs=RESUMABLE):
+        if record.status != "abandoned" and not record.options.get("dry_run"):
             yield record
 
 

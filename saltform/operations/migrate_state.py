@@ -18,7 +18,7 @@ from saltform.operations.options import Options, bad
 from saltform.operations.part import Part
 from saltform.operations.running import Run
 from saltform.operations.services import Services
-from saltform.runlog import StepRecord
+from saltform.runlog import ALL, StepRecord
 from saltform.status import Status
 
 
@@ -43,11 +43,12 @@ def migrate_state(services: Services, environment: str | None, component: Any, d
 
 def _refuse_unfinished(services: Services, environment: str, names: list[str]) -> None:
     """A run that can still be resumed would go on with the place that it began with."""
-    for run in services.runlog.runs(environment, limit=5):
-        if run.status == "running" and not alive(services, run.id) and set(names) & run.graph.keys():
+    for run in services.runlog.runs(environment, ALL, statuses=("running", "waiting")):
+        if not alive(services, run.id) and set(names) & run.graph.keys():
+            found = "waits for approval" if run.status == "waiting" else "is dead and not over"
             raise SaltformError(
                 "a run has to be finished first",
-                f"run {run.id} ({run.verb} by {run.author}) is dead and not over",
+                f"run {run.id} ({run.verb} by {run.author}) {found}",
                 f"salt-run infrastructure.resume {run.id}   # or abandon",
             )
 

@@ -19,6 +19,7 @@ from saltform.operations.services import SHELL, Services
 from saltform.operations.standing import Allowed, is_root, refusal
 
 _OF_A_RUN = frozenset("show resume abandon cancel log report approve reject".split())
+_LOOKS = frozenset("show log report".split())  # elsewhere `last` may mean another run by the time it is acted on
 _OF_MINIONS = frozenset(("request", "accept_key"))  # no user asks: they check a list of ids, or a token, themselves
 _OF_TWO = frozenset(("promote", "diff"))  # from the first environment to the second
 _DRY = frozenset("deploy destroy promote rollback".split())  # with dry_run they are plans
@@ -30,7 +31,7 @@ def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
     if roles is None or _is_root(services) or verb in _OF_MINIONS:
         return
     first = arguments[0] if arguments else None
-    if verb in _OF_A_RUN and first is not None:
+    if verb in _OF_A_RUN and first is not None and (first != "last" or verb in _LOOKS):
         there = [services.runlog.run(str(first)).environment]
     elif verb in _OF_TWO:
         _check(services, roles, "diff", _named(first))

@@ -23,11 +23,12 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.services import Services
 from saltform.operations.snapshot import RESUMABLE, Snapshot, gone_on_with, kept_part, read_snapshot, same
-from saltform.runlog import RunRecord, now
+from saltform.runlog import ALL, RunRecord, now
 from saltform.status import Status
 from saltform.workers import cancelling
 
 LOOK_EVERY = 0.1
+_STOPPED = ("failed", "cancelled", "waiting")
 _TOUCHED = tuple(
     status.value
     for status in (  # not only looked at
@@ -77,8 +78,8 @@ def check_resumable(services: Services, record: RunRecord) -> None:
         raise _refused(record, f"it was rolled back by run {record.rolled_back_by}", fix)
     later = [
         item
-        for item in services.runlog.runs(record.environment, limit=1000)
-        if item.started > record.started and _changed(item) and _in_the_way(services, record, item)
+        for item in services.runlog.runs(record.environment, ALL, verbs=RESUMABLE, after=record.started)
+        if _changed(item) and _in_the_way(services, record, item)
     ]
     if later:
         found = f"run {later[-1].id} ({later[-1].verb} by {later[-1].author}) came after it"
@@ -87,23 +88,21 @@ def check_resumable(services: Services, record: RunRecord) -> None:
 
 def unfinished(services: Services, record: RunRecord) -> bool:
     """Whether a run stopped before it was through."""
-    stopped = record.status in ("failed", "cancelled", "waiting") or (
-        record.status == "running" and not alive(services, record.id)
-    )
+    stopped = record.status in _STOPPED or (record.status == "running" and not alive(services, record.id))
     return stopped and record.verb in RESUMABLE and not record.rolled_back_by
 
 
 def _wanted(services: Services, run: str | None) -> RunRecord:
     if run and run != "last":
         return services.runlog.run(run)
-    for record in services.runlog.runs():
+    for record in services.runlog.runs(limit=ALL, verbs=RESUMABLE, statuses=("running", *_STOPPED)):
         if unfinished(services, record):
             return record
     raise UnknownName("run to resume", "", [])
 
 
 def _changed(item: RunRecord) -> bool:
-    return item.verb in RESUMABLE and item.status != "abandoned" and not item.options.get("dry_run")
+    return item.status != "abandoned" and not item.options.get("dry_run")
 
 
 def _in_the_way(services: Services, record: RunRecord, later: RunRecord) -> bool:

@@ -102,14 +102,13 @@ def _dead_runs(services: Services, environment: str) -> list[str]:
     return [
         f"run {run.id} ({run.verb} by {run.author}) is dead since {last_seen(services, run)}: resume or abandon"
         f" (salt-run infrastructure.resume {run.id})"
-        for run in services.runlog.runs(environment, limit=5)
-        if run.status == "running" and not alive(services, run.id)
+        for run in services.runlog.runs(environment, statuses=("running",))
+        if not alive(services, run.id)
     ]
 
 
 def _waiting_runs(services: Services, environment: str) -> list[str]:
     return [
         f"run {run.id} ({run.verb} by {run.author}) waits for approval: salt-run infrastructure.approve {run.id}"
-        for run in services.runlog.runs(environment, limit=5)
-        if run.status == "waiting"
+        for run in services.runlog.runs(environment, statuses=("waiting",))
     ]

@@ -28,6 +28,9 @@ from saltform.status import Status
 _STEP = "status reason started ended fingerprint release binary_path serial exit_code log details".split()
 
 
+ALL = 2**31 - 1  # instead of a limit: SQLite and PostgreSQL say "none" differently
+
+
 class RunLog:
     """Runs, steps, releases and components: of one master in a file, of several in PostgreSQL."""
 
@@ -175,11 +178,28 @@ class RunLog:
         values = vars(step) | {"details": json.dumps(step.details)}
         return tuple(values[name] for name in _STEP)
 
-    def runs(self, environment: str | None = None, limit: int = 20) -> list[RunRecord]:
-        """The newest runs first."""
+    def runs(
+        self,
+        environment: str | None = None,
+        limit: int = 20,
+        *,
+        verbs: Sequence[str] = (),
+        statuses: Sequence[str] = (),
+        after: str = "",
+    ) -> list[RunRecord]:
+        """The newest runs first; of these verbs and statuses only, and begun after that moment, where that is asked.
+
+        Whoever looks for a certain kind of run says so here: hourly drift checks are runs, too, and many.
+        """
+        conditions, values = ["started > ?"], [after]
+        given = {"environment": [environment] if environment is not None else [], "verb": verbs, "status": statuses}
+        for column, wanted in given.items():
+            if wanted:
+                conditions.append(f"{column} IN ({', '.join('?' * len(wanted))})")
+                values += wanted
         rows = self._database.rows(
-            "SELECT * FROM runs WHERE (CAST(? AS TEXT) IS NULL OR environment = ?) ORDER BY id DESC LIMIT ?",
-            (environment, environment, limit),
+            f"SELECT * FROM runs WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?",  # noqa: S608
+            (*values, limit),
         )
         return [_run(row) for row in rows]
 

@@ -9,6 +9,17 @@ from saltform.runlog.database import Database
 from saltform.status import Status
 
 _GOOD = (Status.APPLIED.value, Status.UNCHANGED.value, Status.ROLLED_BACK.value)
+_TOUCHED = tuple(
+    status.value
+    for status in (
+        Status.APPLIED,
+        Status.DESTROYED,
+        Status.ROLLED_BACK,
+        Status.FAILED,
+        Status.CANCELLED,
+        Status.RUNNING,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,16 @@ class ReleaseLog:
             (gone, environment, gone, *_GOOD),
         )
         return [Had(**dict(row)) for row in rows]
+
+    def last_change(self, environment: str) -> str:
+        """The last run that changed something, to its end or not; empty when there was none."""
+        rows = self._database.rows(
+            "SELECT steps.run FROM steps JOIN runs ON runs.id = steps.run WHERE runs.environment = ?"  # noqa: S608
+            f" AND steps.release <> '' AND steps.status IN ({', '.join('?' * len(_TOUCHED))})"
+            " ORDER BY steps.run DESC LIMIT 1",
+            (environment, *_TOUCHED),
+        )
+        return str(rows[0]["run"]) if rows else ""
 
     def starting_with(self, digest: str) -> list[str]:
         """The releases on record whose digest begins so."""

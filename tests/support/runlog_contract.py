@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from saltform.errors import RunLogError, UnknownName
-from saltform.runlog import ComponentRecord, RunRecord, StepRecord
+from saltform.runlog import ALL, ComponentRecord, RunRecord, StepRecord
 from saltform.runlog.approvals import Decision, Request
 from saltform.runlog.audit import broken
 from saltform.runlog.database import migrations
@@ -65,6 +65,25 @@ class RunLogContract:
         assert [item.id for item in log.runs()] == ["2", "1", "0"]
         assert [item.id for item in log.runs("staging", limit=1)] == ["2"]
         assert log.run("last").id == "2"
+
+    def test_runs_of_one_kind_are_found_behind_any_number_of_others(self, log):
+        deploy = run("0")
+        log.begin(deploy)
+        for number in range(1, 30):
+            log.begin(dataclasses.replace(run(f"{number:02}"), verb="drift", status="done"))
+        assert [item.id for item in log.runs("staging", limit=1, verbs=("deploy", "destroy"))] == ["0"]
+        assert [item.id for item in log.runs(statuses=("running",))] == ["0"]
+        assert log.runs("production", verbs=("deploy",)) == []
+        assert "0" not in {item.id for item in log.runs(limit=ALL, after=deploy.started)}
+        assert len(log.runs(limit=ALL)) == 30
+
+    def test_the_last_change_is_found_whatever_came_after_it(self, log):
+        assert log.releases.last_change("staging") == ""
+        for number, status in enumerate(("applied", "failed", "planned")):
+            log.begin(run(str(number)))
+            log.add_steps(str(number), [StepRecord("web", status, release="r")])
+        assert log.releases.last_change("staging") == "1"
+        assert log.releases.last_change("production") == ""
 
     def test_an_unknown_run_is_named_with_the_known_ones(self, log):
         log.begin(run("20260101"))

@@ -144,6 +144,15 @@ def test_what_is_about_all_environments_needs_the_role_in_all_of_them(services, 
     assert not may(services("admin-staging"), verb, None)
 
 
+@pytest.mark.parametrize("verb", ["resume", "abandon", "cancel", "approve", "reject"])
+def test_the_last_run_may_be_anybodys_so_acting_on_it_needs_the_role_everywhere(services, verb):
+    """`resume last` means the newest that is not finished, which is not the newest of all."""
+    role = "approver" if verb in ("approve", "reject") else "deployer"
+    with pytest.raises(NotAllowed):
+        check_call(services(f"{role}-production"), verb, ["last"])  # the newest one of all is production's
+    check_call(services("viewer-staging"), "show", ["last"])
+
+
 def test_a_promotion_needs_to_see_where_it_comes_from(services):
     tree = pillar(deployer={"production": ["dora"]}, viewer={"staging": ["vic"]})
     assert not may(services("dora", tree), "promote", "staging", "production", {})
