@@ -39,6 +39,10 @@ class Database(ABC):
         """A cursor with what came out."""
 
     @abstractmethod
+    def _sync(self, lasting: bool) -> None:
+        """Whether the next commit waits for the disk; within a transaction its begin has decided."""
+
+    @abstractmethod
     def _is_ours(self, error: Exception) -> bool:
         """Whether it is trouble with the database, and not a defect in what was asked of it."""
 
@@ -56,9 +60,13 @@ class Database(ABC):
             found: list[Any] = self._execute(sql, values).fetchall()
             return found
 
-    def write(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """One statement, committed when this returns. How many rows it touched."""
+    def write(self, sql: str, values: Sequence[Any] = (), lasting: bool = True) -> int:
+        """One statement, committed when this returns. How many rows it touched.
+
+        What is not `lasting` survives the end of every process, but a power cut only after the next lasting write.
+        """
         with self._lock, self._speaking():
+            self._sync(lasting)
             touched: int = self._execute(sql, values).rowcount
             return touched
 
@@ -85,6 +93,7 @@ class Database(ABC):
     def transaction(self) -> Iterator[None]:
         """Several statements, all or none."""
         with self._lock, self._speaking():
+            self._sync(True)
             self._execute(self.begin)
             try:
                 yield

@@ -93,10 +93,11 @@ class Locks:
     def beat(self, run: str) -> None:
         """Say that the run is still at it; a dead one's last word stays."""
         moment, mine = now(), (run, socket.gethostname(), os.getpid())
-        self._database.write(
-            "UPDATE locks SET heartbeat = ? WHERE run = ? AND host = ? AND process = ?", (moment, *mine)
-        )
-        self._database.write("UPDATE runs SET heartbeat = ? WHERE id = ? AND host = ? AND pid = ?", (moment, *mine))
+        for said in (
+            "UPDATE locks SET heartbeat = ? WHERE run = ? AND host = ? AND process = ?",
+            "UPDATE runs SET heartbeat = ? WHERE id = ? AND host = ? AND pid = ?",
+        ):
+            self._database.write(said, (moment, *mine), lasting=False)
 
     def _alive(self, run: str) -> Any:
         return self._layout.run(run) / "alive"
@@ -153,7 +154,7 @@ class Locks:
                     break
                 except Locked as error:
                     if time.monotonic() - began >= patience.seconds:
-                        if ticket is not None:
+                        if patience.seconds:
                             error.detail += f"; waited for it for {patience.seconds:g} s"
                         raise
                     patience.tell(f"waiting: {error.detail}")
@@ -217,6 +218,7 @@ class Locks:
             f"INSERT INTO locks ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"  # noqa: S608
             f" ON CONFLICT (environment, component) DO UPDATE SET {changed}",
             tuple(values.values()),
+            lasting=self._database.shared,  # a database that restarts must not give a number twice
         )
         try:
             yield number, before if before and before["run"] else None
@@ -225,6 +227,7 @@ class Locks:
                 self._database.write(
                     "UPDATE locks SET run = '' WHERE environment = ? AND component = ? AND number = ?",
                     (environment, component, number),
+                    lasting=False,
                 )
 
     def _row(self, environment: str, component: str) -> dict[str, Any] | None:

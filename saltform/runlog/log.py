@@ -37,6 +37,7 @@ class RunLog:
     def __init__(self, where: Path | str) -> None:
         self._database = open_database(where)
         self._turns: dict[str, int] = {}  # of the runs that this process is at
+        self._kept: set[str] = set()  # releases: each is kept once, whoever comes with it again
 
     def close(self) -> None:
         self._database.close()
@@ -126,7 +127,7 @@ class RunLog:
 
     def begin_step(self, run: str, component: str) -> StepRecord:
         step = StepRecord(component, Status.RUNNING.value, started=now())
-        self._insert(run, step)
+        self._insert(run, step, lasting=False)  # before anything happens, its component's record has to last
         return step
 
     def end_step(self, run: str, step: StepRecord) -> None:
@@ -149,7 +150,7 @@ class RunLog:
                 step.started = step.ended = now()
                 self._insert(run, step)
 
-    def _insert(self, run: str, step: StepRecord) -> None:
+    def _insert(self, run: str, step: StepRecord, lasting: bool = True) -> None:
         names = ", ".join(_STEP)
         self._database.write(
             f"INSERT INTO steps (run, component, position, {names})"  # noqa: S608
@@ -157,6 +158,7 @@ class RunLog:
             f" {', '.join('?' * len(_STEP))}) ON CONFLICT (run, component) DO UPDATE SET"  # in a run that goes on
             f" position = excluded.position, {', '.join(f'{name} = excluded.{name}' for name in _STEP)}",
             (run, step.component, run, *self._values(step)),
+            lasting,
         )
 
     def _in_turn(self, run: str, sql: str, values: Sequence[Any]) -> None:
@@ -229,10 +231,14 @@ class RunLog:
     # --- releases and components ----------------------------------------------------------------------------
 
     def keep_release(self, digest: str, content: Mapping[str, Any], run: str) -> None:
+        if digest in self._kept:
+            return
         self._database.write(
             "INSERT INTO releases (digest, content, first_run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             (digest, json.dumps(content, sort_keys=True), run),
+            lasting=False,  # before the record that names it, and that lasts
         )
+        self._kept.add(digest)
 
     def release(self, digest: str) -> dict[str, Any]:
         rows = self._database.rows("SELECT content FROM releases WHERE digest = ?", (digest,))
@@ -262,6 +268,7 @@ class RunLog:
             f" WHERE {self._still(number)} ON CONFLICT (environment, component) DO UPDATE SET"
             f" {', '.join(f'{name} = excluded.{name}' for name in values)}",
             (*values.values(), *self._still_values(number, *where)),
+            lasting=not record.fingerprint,  # before an apply; after it, the end of the step is what lasts
         )
         self._check_written(written, number, *where)
 

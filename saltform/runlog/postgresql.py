@@ -67,6 +67,7 @@ class PostgresDatabase(Database):
             port=f":{given['port']}" if "port" in given else "",
             dbname=given.get("dbname", ""),
         )
+        self._lasting = True
         self._connection: psycopg.Connection[dict[str, Any]] | None = None
         try:
             with self._speaking():
@@ -109,6 +110,7 @@ class PostgresDatabase(Database):
             self._connection = psycopg.connect(**self._parameters, autocommit=True, row_factory=dict_row)
             self._connection.execute(_SESSION)
             self.session += 1
+            self._lasting = True
         try:
             if not values:  # then nothing in it is a placeholder
                 return self._connection.execute(sql.encode())
@@ -117,6 +119,14 @@ class PostgresDatabase(Database):
             if self._connection.closed:
                 self._hang_up()
             raise
+
+    def _sync(self, lasting: bool) -> None:
+        connection = self._connection
+        if connection is None or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            return  # a new one begins with what lasts
+        if lasting != self._lasting:
+            self._execute(f"SET synchronous_commit = {'on' if lasting else 'off'}")
+            self._lasting = lasting
 
     def _roll_back(self) -> None:
         if self._connection is not None:

@@ -1,6 +1,6 @@
 """The run log in a SQLite file, safe for many processes on one master.
 
-WAL with `synchronous=FULL`: what was committed survives `kill -9` and a power cut.
+WAL with `synchronous=FULL`: what was committed survives `kill -9` and, if it has to last, a power cut.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.name = str(path)
+        self._lasting: bool | None = None
         make_folder(path.parent)
         with self._speaking():
             self._connection = sqlite3.connect(
@@ -34,7 +35,7 @@ class SqliteDatabase(Database):
             path.chmod(0o600)
             self._connection.row_factory = sqlite3.Row
             self._use_wal()
-            self._connection.execute("PRAGMA synchronous = FULL")
+            self._sync(True)
             self._migrate()
 
     def close(self) -> None:
@@ -43,6 +44,11 @@ class SqliteDatabase(Database):
 
     def _execute(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         return self._connection.execute(sql, values)
+
+    def _sync(self, lasting: bool) -> None:
+        if lasting != self._lasting and not self._connection.in_transaction:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
+            self._lasting = lasting
 
     def _is_ours(self, error: Exception) -> bool:
         return isinstance(error, sqlite3.Error | OSError)
