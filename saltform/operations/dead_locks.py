@@ -20,8 +20,8 @@ MARGIN = 10.0  # seconds: a sign of life comes every two, on a machine that has 
 
 def dead_run(part: Part, lock: StateLock) -> str:
     """The dead run of ours that took the lock, or ''."""
-    if not lock.created:
-        return ""
+    if not "" < lock.created < part.locked_since:
+        return ""  # not told, or of later: then it is our own request, which some backends describe instead
     left = part.left_by_the_dead
     if left and left["host"] == lock.host and _within(lock, left["since"], left["heartbeat"]):
         return str(left["run"])  # it may be this very run, which was resumed
@@ -45,7 +45,7 @@ def release(part: Part, session: Session, error: SaltformError) -> bool:
         return False
     run = dead_run(part, lock)
     if not run:
-        error.fix = f"it is not of a dead run of ours: ask {lock.who or 'its holder'}; if it is dead: {error.fix}"
+        error.fix = f"it is not of a dead run of ours: ask {lock.who or 'its holder'}; {error.fix}"
         return False
     force_unlock.run(session, lock.id)
     part.opened.note(f"{part.component.name}: released the state lock that run {run} left ({lock})")

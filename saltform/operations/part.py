@@ -155,6 +155,11 @@ class Part:
         """Who held the lock before us and died with it."""
         return self._held.left if self._held is not None else None
 
+    @property
+    def locked_since(self) -> str:
+        """Since when the component is ours alone."""
+        return self._held.since if self._held is not None else ""
+
     def _look_again(self) -> None:
         """Another run was at it: what it is made of may have changed."""
         self.__dict__.pop("binary", None)

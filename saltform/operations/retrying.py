@@ -5,6 +5,7 @@ A try that failed half-way has changed the state; the next plan sees what is the
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 
@@ -16,11 +17,15 @@ from saltform.status import Status
 from saltform.terraform.passing import STATE_LOCK_HELD, passing
 from saltform.terraform.session import Session
 
+# What the backend `pg` says while another component's first state is made in the same database: one at a time. It is
+# no lock on a state, and passes when the others have theirs, however many tries that takes.
+CREATING, MOST_CREATING = "Already locked for workspace creation", 100
+
 
 def retrying(part: Part, session: Session, work: Callable[[], Status]) -> Status:
     """Do `work` as often as pillar's `retry:` allows, with growing waits; a cancel ends the wait."""
-    retry, stale, released = part.component.retry, False, False
-    for attempt in range(1, retry.attempts + 3):  # one more for a stale plan, and one for a dead one's lock
+    retry, stale, released, creating = part.component.retry, False, False, 0
+    for attempt in itertools.count(1):
         try:
             return work()
         except StalePlan:
@@ -33,7 +38,12 @@ def retrying(part: Part, session: Session, work: Callable[[], Status]) -> Status
             if kind == STATE_LOCK_HELD and not released and release(part, session, error):
                 released = True
                 continue
-            tries = attempt - stale - released
+            if CREATING in error.detail and creating < MOST_CREATING:
+                creating += 1
+                if session.cancel.wait(random.uniform(0.2, 1.0)):  # noqa: S311 - no secret
+                    raise
+                continue
+            tries = attempt - stale - released - creating
             if not kind or tries >= retry.attempts or not _in_budget(part, kind, error):
                 raise
             seconds = wait(retry, tries)

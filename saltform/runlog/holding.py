@@ -48,6 +48,7 @@ class Held:
     number: int
     descriptors: tuple[int, ...]  # for processes to inherit
     check: Callable[[], None]  # raises LostLock
+    since: str
     left: Mapping[str, Any] | None = None  # the row of a holder that died with it: of another run, or of this one
     taken_over: str = ""  # from which other run, in words
     waited: bool = False
@@ -170,7 +171,7 @@ class Locks:
     @contextlib.contextmanager
     def _taken(self, environment: str, component: str, holder: Mapping[str, Any], waited: bool) -> Iterator[Held]:
         noun, path = f"{environment}/{component}", self._layout.component_lock(environment, component)
-        database, key = self._database, _key(environment, component)
+        database, key, holder = self._database, _key(environment, component), {**holder, "since": now()}
         with locks.hold(path, holder, noun) as descriptor:
             session = database.try_lock(key)
             if session is None:
@@ -193,7 +194,7 @@ class Locks:
                             raise _lost(noun, f"{_words(row)} has it now", holder)
 
                     over = _words(dead) if dead is not None and dead["run"] != holder["run"] else ""
-                    yield Held(number, (descriptor, *database.sockets()), check, dead, over, waited)
+                    yield Held(number, (descriptor, *database.sockets()), check, holder["since"], dead, over, waited)
             finally:
                 database.unlock(key, session)
 

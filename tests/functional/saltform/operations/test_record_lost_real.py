@@ -99,8 +99,8 @@ def test_a_component_whose_lock_was_lost_stops_before_its_next_process(slow):
 
 
 def kill_all(world, process):
-    """The runner, and every terraform of this world: not even interrupted."""
-    process.kill()
+    """The runner, and every terraform of this world: not even interrupted, which a runner's end would do to them."""
+    process.send_signal(signal.SIGSTOP)
     workspaces = world.state_dir / "workspaces"
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal():
@@ -109,6 +109,7 @@ def kill_all(world, process):
                     os.kill(int(entry.name), signal.SIGKILL)
             except OSError:
                 pass
+    process.kill()
     process.communicate()
 
 
