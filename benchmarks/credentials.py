@@ -2,7 +2,8 @@
 
     python benchmarks/credentials.py [--components 100] [--paths 5] [--megabytes 100] [--rounds 3]
 
-Every number stands beside what it is compared to, measured in the same run, in turns. Vault is a real OpenBao server.
+Every number stands beside what it is compared to, measured in the same run, in turns; on a busy machine the best of
+each says more than the median. Vault is a real OpenBao server.
 Reach: one login and one read for each distinct path; 1.1 times a run with credentials from the environment; masking
 at most 5 % of a log's throughput.
 """
@@ -79,7 +80,12 @@ def deploys(bao: OpenBao, components: int, rounds: int) -> None:
     """First and no-op deploy with a secret variable: from Vault, and the same from the environment."""
     bao.client().secrets.kv.v2.create_or_update_secret("bench/psk", {"psk": "a-psk-for-the-benchmark"})
     os.environ["BENCH_PSK"] = "a-psk-for-the-benchmark"
-    sources = {"environment": {"environment": "BENCH_PSK"}, "vault": {"vault": {"path": "secret/bench/psk"}}}
+    vault = {"path": "secret/bench/psk"}
+    sources = {
+        "environment": {"environment": "BENCH_PSK"},
+        "vault": {"vault": vault},
+        "vault, engine named": {"vault": {**vault, "engine": "kv2"}},
+    }
     first: dict[str, list[float]] = {name: [] for name in sources}
     again: dict[str, list[float]] = {name: [] for name in sources}
     for _ in range(rounds):
@@ -151,8 +157,9 @@ def _log(folder: Path, masking: Masking) -> float:
 
 def _compare(what: str, times: dict[str, list[float]], base: str) -> None:
     for name, measured in times.items():
-        ratio = statistics.median(measured) / statistics.median(times[base])
-        print(f"{what} {name:22} median {statistics.median(measured):7.3f} s   {ratio:5.2f}×")
+        median, best = statistics.median(measured), min(measured)
+        ratios = f"{median / statistics.median(times[base]):5.2f}×, best of each {best / min(times[base]):5.2f}×"
+        print(f"{what} {name:22} median {median:7.3f} s   {ratios}")
 
 
 def main() -> None:
