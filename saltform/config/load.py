@@ -153,8 +153,10 @@ def _read_environment(
     for key in listed.tree:
         if not NAME.fullmatch(str(key)):
             listed.problem(str(key), key, NAME_RULE)
-        read_promote(listed.section(key), bool(source), ("exclude",))
-        component = read_component(listed.section(key), name, str(key), defaults, providers, ignored)
+        said = listed.section(key)
+        if "promote" in said.tree:
+            read_promote(said, bool(source), ("exclude",))
+        component = read_component(said, name, str(key), defaults, providers, ignored)
         if key in releases:
             component = replace(component, origin=origin(own.get(key), releases[key], promote.exclude))
         components[str(key)] = component

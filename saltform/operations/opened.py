@@ -213,7 +213,7 @@ class Opened:
             self.promoted = promoted_set(self.services, environment, source, pins)
         else:
             self.promoted = PromotedSet(self.services.runlog.releases.promoted(environment), dict(given))
-        self._made_of = self.promoted.releases(self.services)
+        self._made_of = self.promoted.releases(self.services, environment)
         return self._made_of
 
     def _check_modules(self, environment: Environment) -> Iterator[Problem]:

@@ -23,9 +23,10 @@ class PromotedSet:
     wanted: dict[str, tuple[str, str]] = field(default_factory=dict)
     pinned: dict[str, str] = field(default_factory=dict)  # component → the release that pillar names instead
 
-    def releases(self, services: Services) -> dict[str, Release]:
+    def releases(self, services: Services, environment: str) -> dict[str, Release]:
+        known = services.runlog.releases.contents(environment) if self.wanted else {}
         return {
-            name: Release(digest, services.runlog.release(digest), binary)
+            name: Release(digest, known.get(digest) or services.runlog.release(digest), binary)
             for name, (digest, binary) in self.wanted.items()
         }
 
@@ -41,7 +42,9 @@ class PromotedSet:
 def on_record(services: Services, environment: str) -> dict[str, Release]:
     """What was promoted, whatever pillar pins."""
     rows = services.runlog.releases.promoted(environment)
-    return PromotedSet(wanted={name: (row.release, row.binary_path) for name, row in rows.items()}).releases(services)
+    return PromotedSet(wanted={name: (row.release, row.binary_path) for name, row in rows.items()}).releases(
+        services, environment
+    )
 
 
 def promoted_set(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,15 @@ class ReleaseLog:
             (environment, *_TOUCHED),
         )
         return str(rows[0]["run"]) if rows else ""
+
+    def contents(self, environment: str) -> dict[str, dict[str, Any]]:
+        """What was promoted to an environment is made of, by digest: one question, however many there are."""
+        rows = self._database.rows(
+            "SELECT releases.digest, releases.content FROM releases JOIN promoted"
+            " ON promoted.release = releases.digest WHERE promoted.environment = ?",
+            (environment,),
+        )
+        return {row["digest"]: json.loads(row["content"]) for row in rows}
 
     def starting_with(self, digest: str) -> list[str]:
         """The releases on record whose digest begins so."""

@@ -251,5 +251,6 @@ class RunLogContract:
         log.releases.keep_promoted(row)
         log.releases.keep_promoted(dataclasses.replace(row, release="abd2"))
         assert log.releases.promoted("production") == {"web": dataclasses.replace(row, release="abd2")}
+        assert log.releases.contents("production") == {"abd2": {}}
         log.releases.forget_promoted("production", "web")
         assert log.releases.promoted("production") == {}
