@@ -12,12 +12,13 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from saltform.errors import StateError
 from saltform.events import outputs_tag
 from saltform.files import write_atomic
 from saltform.operations.opened import Opened
 from saltform.runlog import now
 from saltform.runlog.copies import StateCopy
-from saltform.tfstate import Head, State
+from saltform.tfstate import Head, State, read
 from saltform.workspace.fingerprint import canonical
 
 
@@ -45,7 +46,7 @@ def copy_states(opened: Opened, names: Iterable[str]) -> None:
 def copy_state(opened: Opened, name: str, last: StateCopy | None) -> Changes:
     """Bring one copy up to date. A state that is as it was is not read whole."""
     head = opened.states.head(opened.name, name)
-    if last is not None and head == Head(last.serial, last.lineage) and _has_outputs_here(opened, name):
+    if last is not None and head == Head(last.serial, last.lineage) and _has_outputs_here(opened, name, head):
         return Changes(last.serial, last.serial)
     state = opened.states.read(opened.name, name)
     if _on_a_server(opened, name):
@@ -66,8 +67,14 @@ def _on_a_server(opened: Opened, name: str) -> bool:
     return opened.component(name).backend.type != "local"
 
 
-def _has_outputs_here(opened: Opened, name: str) -> bool:
-    return not _on_a_server(opened, name) or opened.services.layout.state_copy(opened.name, name).exists()
+def _has_outputs_here(opened: Opened, name: str, head: Head | None) -> bool:
+    """Of this very state: another master may have brought the run log's copy up to date, but not this disk."""
+    if not _on_a_server(opened, name):
+        return True
+    try:
+        return read(opened.services.layout.state_copy(opened.name, name)).head == head
+    except StateError:
+        return False
 
 
 def _keep_outputs(opened: Opened, name: str, state: State | None) -> None:

@@ -63,14 +63,15 @@ class Part:
         self._read_provider_lock()
 
     def _read_provider_lock(self) -> None:
-        """Of the release that it goes back to; of its last apply, on whatever master that was; or from this disk."""
+        """Of the release that it goes back to; of its last upgrade or apply, on any master; or from this disk."""
         self._lock_on_disk = self._lock_path.read_bytes() if self._lock_path.exists() else b""
         made_of = self.opened.releases.get(self.component.name)
         runlog, record = self.services.runlog, self.record
         if made_of:
             self.provider_lock = made_of.provider_lock_over(self._lock_on_disk)
         elif runlog.shared and record is not None:
-            self.provider_lock = str(runlog.release(record.release)["provider_lock"]).encode()
+            applied = str(runlog.release(record.release)["provider_lock"])
+            self.provider_lock = (record.next_lock or applied).encode()
         else:
             self.provider_lock = self._lock_on_disk
 

@@ -46,7 +46,7 @@ def resume(services: Services, run: str | None = None) -> dict[str, Any]:
     """Continue the run, or the newest one that can be continued; the return of its own verb."""
     record = _wanted(services, run)
     check_resumable(services, record)
-    snapshot = read_snapshot(services.layout.run(record.id))
+    snapshot = read_snapshot(services.layout.run(record.id), record.host)
     record.notes.append(f"resumed by {services.author} at {now()}, after it {_ended(services, record)}")
     record.notes += _differences(services, record.environment, snapshot)
     today = services.pillar.get(ROOT) or {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,12 +59,16 @@ class Snapshot:
     promoted: dict[str, tuple[str, str]]
 
 
-def read_snapshot(folder: Path) -> Snapshot:
+def read_snapshot(folder: Path, host: str) -> Snapshot:
+    """`host` is where the run was last: what it was told to do is on that disk."""
     try:
         tree = json.loads((folder / _FILE).read_bytes())
         pairs = ({name: tuple(pair) for name, pair in tree.get(key, {}).items()} for key in ("modules", "promoted"))
         return Snapshot(tree["pillar"], *pairs)
     except (OSError, ValueError, KeyError) as error:
+        if host != socket.gethostname():
+            fix = f"on {host}: salt-run infrastructure.resume {folder.name}; or abandon it and deploy again here"
+            raise StateError("a run goes on where it began", f"what it was told to do is on {host}", fix) from None
         raise StateError(
             "a run can't go on",
             f"what it was told to do is not there any more: {folder / _FILE}: {error}",

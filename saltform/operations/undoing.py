@@ -60,7 +60,7 @@ def undo(services: Services, run: str, promoted: Wanted) -> dict[str, Any]:
     back, notes = _targets(services, of)
     # Sorted right behind the run it undoes, whatever clock that one's id came from: a run is undone once.
     mine = dataclasses.replace(services, run_id=f"{of.id}-rollback")
-    with Opened(mine, of.environment, promoted=promoted) as opened:
+    with Opened(mine, of.environment, promoted=promoted, look_at_files=False) as opened:
         return execute(opened, {"run": of.id, "back": back}, notes)
 
 
@@ -163,7 +163,8 @@ def _back(opened: Opened, name: str, step: StepRecord) -> Status:
 
         def work() -> Status:
             part.prepare(session)
-            return plan_and_apply(part, session, preserve_data=True)
+            # One that waits for a fleet is not settled here: the next deploy waits for it.
+            return plan_and_apply(part, session, preserve_data=True, settle=component.converge is None)
 
         try:
             retrying(part, session, work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from typing import Any
 
@@ -52,6 +53,8 @@ def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Stat
     with part.at_work(lock=not options.dry_run) as session:
         try:
             part.prepare(session, upgrade=True)
+            if part.record is not None and not options.dry_run:
+                part.keep_record(dataclasses.replace(part.record, next_lock=part.provider_lock.decode()))
         finally:
             if options.dry_run:
                 shutil.rmtree(session.workspace, ignore_errors=True)

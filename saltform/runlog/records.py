@@ -66,4 +66,5 @@ class ComponentRecord:
     binary_path: str
     previous_release: str = ""  # the last good one before `run` touched it
     previous_binary: str = ""
+    next_lock: str = ""  # provider versions that `upgrade` chose and no apply has used yet
     backend: str = ""  # where its state is, as `config.backends` writes it; nothing for a local one

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 
 import pytest
 
+from saltform.layout import Layout
+from saltform.operations.opened import Opened
+from saltform.operations.part import Part
+from saltform.runlog import StepRecord
+from saltform.tfstate import read
 from tests.support import masters
 from tests.support.postgres import postgres
 from tests.support.runner_process import start
@@ -112,6 +118,36 @@ def test_a_dead_masters_lock_is_taken_over_when_its_terraform_has_ended(two):
     assert any("first: took its lock over from run" in note for note in returned["notes"])
     assert set(statuses(one.deploy()).values()) == {"unchanged"}
     assert one.processes.started == []
+
+
+def test_what_one_deployed_is_pillar_on_the_other_as_soon_as_that_one_looks(two):
+    one, other = two
+    one.gate.touch()
+    one.deploy()
+    other.call("sync_states", "staging")
+    for world in two:
+        world.components["second"]["variables"]["name"] = "three"
+    assert statuses(one.deploy())["second"] == "applied"
+    other.call("sync_states", "staging")
+    heads = [read(Layout(world.state_dir).state_copy("staging", "second")).head for world in two]
+    assert heads[0] == heads[1]
+
+
+def test_provider_versions_that_one_chose_are_used_by_the_other(two):
+    one, other = two
+    one.gate.touch()
+    one.deploy()
+    services = other.services()
+    record = services.runlog.components("staging")["second"]
+    services.runlog.keep_component(dataclasses.replace(record, next_lock="# chosen by upgrade\n"))
+    with Opened(services, "staging") as opened:
+        component = opened.component("second")
+        assert Part(opened, component, {}, StepRecord("second")).provider_lock == b"# chosen by upgrade\n"
+    services.close()
+    assert statuses(other.deploy())["second"] != "failed"
+    services = one.services()
+    assert services.runlog.components("staging")["second"].next_lock == ""  # it is the release's by now
+    services.close()
 
 
 def test_a_database_that_is_killed_under_a_run_and_comes_back(two, database):
