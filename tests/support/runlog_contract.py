@@ -13,6 +13,7 @@ from saltform.runlog.approvals import Decision, Request
 from saltform.runlog.audit import broken
 from saltform.runlog.database import migrations
 from saltform.runlog.drift import Check, Finding
+from saltform.runlog.minions import MinionToken
 from saltform.runlog.releases import Promoted
 
 FINDING = Finding("staging", "net", "aws_vpc.a", "tags.Name", "a", ["b", {"c": None}], "t0", "t1", "run-1")
@@ -254,3 +255,32 @@ class RunLogContract:
         assert log.releases.contents("production") == {"abd2": {}}
         log.releases.forget_promoted("production", "web")
         assert log.releases.promoted("production") == {}
+
+    def test_a_token_goes_from_proposed_to_good_to_used_and_is_used_once(self, log, open_log):
+        first = MinionToken("d1", "staging", "consul", "consul-1", "1")
+        log.minions.propose("staging", "consul", [MinionToken("d0", "staging", "consul", "consul-1", "1")])
+        log.minions.propose("staging", "consul", [first])  # in place of a plan that was never applied
+        assert log.minions.of_component("staging", "consul") == [first]
+        assert log.minions.use("d1", "consul-1", "t1") is False  # not good yet
+        assert log.minions.issue("staging", "consul", "t5") == ["d1"]
+        assert log.minions.issue("staging", "consul", "t6") == []
+        assert log.minions.use("d1", "consul-2", "t1") is False
+        assert log.minions.use("d1", "consul-1", "t5") is False
+        with ThreadPoolExecutor(4) as many:
+            used = [*many.map(lambda _: open_log().minions.use("d1", "consul-1", "t2"), range(4))]
+        assert sorted(used) == [False, False, False, True]
+        log.minions.give_back("d1")
+        assert log.minions.use("d1", "consul-1", "t3") is True
+        assert log.minions.token("d1") == dataclasses.replace(first, expires="t5", used="t3")
+
+    def test_minions_move_with_their_component_and_are_forgotten_by_name(self, log):
+        tokens = [MinionToken(f"d{n}", "staging", "consul", f"consul-{n}", "1") for n in (1, 2)]
+        log.minions.propose("staging", "consul", tokens)
+        log.rename_component("staging", "consul", "mesh")
+        assert (log.minions.ids("staging", "mesh"), log.minions.components("staging")) == (
+            ("consul-1", "consul-2"),
+            ["mesh"],
+        )
+        assert [token.component for token in log.minions.of_minions(["consul-2", "x"])] == ["mesh"]
+        log.minions.forget("staging", "mesh", ["consul-1"])
+        assert log.minions.ids("staging", "mesh") == ("consul-2",)
