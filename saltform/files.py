@@ -52,8 +52,11 @@ def _make_private(path: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
 
 
-def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a whole file or none: a temporary one beside it, synced, then renamed over it."""
+def write_atomic(path: Path, content: bytes, mode: int = 0o600, durable: bool = True) -> None:
+    """Write a whole file or none: a temporary one beside it, synced, then renamed over it.
+
+    What can be made again need not be `durable`: readers never meet half of it, but a power cut may take it.
+    """
     make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -61,7 +64,8 @@ def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -171,7 +171,7 @@ class _Kept:
         if not self._changed:
             return
         try:
-            write_atomic(self._path, json.dumps(self._tree).encode())
+            write_atomic(self._path, json.dumps(self._tree).encode(), durable=False)
         except SaltformError as error:  # slower next time, and nothing else
             log.warning("terraform_outputs: %s", error)
 
