@@ -235,7 +235,7 @@ class Part:
         if self.component.backend.type == "local":
             keep_version(self._layout.states(*self._where) / STATE_FILE)
         else:
-            self.opened.states.keeps_versions(*self._where)
+            self.opened.states.note_versions(*self._where)
 
     def record_applied(self) -> None:
         """After a good apply: from here on the same fingerprint and serial mean unchanged."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from saltform.credentials.loan import Loan
     from saltform.operations.opened import Opened
 
+_HAVE_VERSIONS = ("s3", "gcs", "azurerm")  # where they are switched on
 _ASSUMED = ("assume_role", "assume_role_with_web_identity")
 
 
@@ -82,16 +83,17 @@ class BackendStates:
         if isinstance(reader, PulledStates):
             reader.pull(environment, component)
 
-    def keeps_versions(self, environment: str, component: str) -> bool:
-        """Whether the backend keeps what a state was before; where it doesn't, that becomes a note, once."""
-        backend = self._backend(component)
-        reader = self.reader(environment, component)
+    def note_versions(self, environment: str, component: str) -> None:
+        """Before an apply: where the backend doesn't keep what a state was before, that becomes a note, once."""
+        backend, reader = self._backend(component), self.reader(environment, component)
         name = place(Backend(backend.type, _shared(backend)))
-        kept = backend.type == "s3" and hasattr(reader, "keeps_versions") and reader.keeps_versions()
-        if not kept:
-            fix = "; switch the bucket's versioning on" if backend.type == "s3" else ""
-            self._opened.note(f"no earlier versions of states are kept in {name}{fix}")
-        return kept
+        keeps = getattr(reader, "keeps_versions", None)
+        if backend.type not in _HAVE_VERSIONS:
+            self._opened.note(f"no earlier versions of states are kept in {name}")
+        elif keeps is None:
+            self._opened.note(f"whether earlier versions of states are kept in {name} can't be told from here")
+        elif not keeps():
+            self._opened.note(f"no earlier versions of states are kept in {name}; switch the bucket's versioning on")
 
     def close(self) -> None:
         for reader in self._readers.values():

@@ -32,6 +32,11 @@ class PgStates(FetchedStates):
 
     def __init__(self, connect: Callable[[], Any], schema: Schema) -> None:
         super().__init__()
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            fix = "salt-pip install 'saltform[postgresql]'"
+            raise StateError("states in PostgreSQL can't be read", "the package psycopg is missing", fix) from None
         self._connect = connect
         self._schema = schema
         self._connection: Any = None
