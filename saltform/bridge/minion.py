@@ -10,7 +10,7 @@ from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, SaltformError
 from saltform.events import QueuedEvents, RecordedEvents
 from saltform.operations.permission import check_work
-from saltform.operations.services import Services
+from saltform.operations.services import MINION, Services
 from saltform.runlog import new_run_id
 
 
@@ -59,7 +59,7 @@ def minion_services(dunders: Mapping[str, Any]) -> Services:
         settings=load_settings(opts),
         pillar=with_root(pillar, opts["id"]),
         author=job_author(opts),
-        origin=f"minion {opts['id']}",
+        origin=f"{MINION}{opts['id']}",
         run_id=new_run_id(),  # not the job's id: one highstate may hold many runs
         events=RecordedEvents() if alone else QueuedEvents(minion_bus(dunders["__salt__"])),
         fetch_salt=salt_fetcher(opts),

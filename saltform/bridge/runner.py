@@ -21,7 +21,7 @@ from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Pro
 from saltform.operations.options import bad
 from saltform.operations.permission import check_call
 from saltform.operations.result import failure
-from saltform.operations.services import SHELL, Services
+from saltform.operations.services import MINION, SHELL, Services
 from saltform.progress import Progress
 from saltform.runlog import new_run_id
 
@@ -66,12 +66,12 @@ def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
 
 def _runner_services(dunders: Mapping[str, Any], with_pillar: bool) -> Services:
     opts = dict(dunders["__opts__"])  # plain: what Salt's loader hands out can't be read from other threads
-    settings = load_settings(opts)
+    settings, origin = load_settings(opts), _origin(opts)
     return Services(
         settings=settings,
         pillar=_runner_pillar(opts, settings.pillar_id or opts["id"]) if with_pillar else {},
-        author=str(dunders.get("__user__") or opts.get("user") or "unknown"),
-        origin=SHELL if _at_the_shell(opts) else "master",
+        author=origin if origin.startswith(MINION) else str(dunders.get("__user__") or opts.get("user") or "unknown"),
+        origin=origin,
         run_id=str(dunders.get("__jid__") or "") or new_run_id(),
         events=master_events(opts),
         progress=Progress() if _someone_watches(opts) else None,
@@ -98,9 +98,15 @@ def _runner_pillar(opts: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]
 
 def _someone_watches(opts: Mapping[str, Any]) -> bool:
     """Progress goes to stderr when a person or a script called `salt-run`; nobody reads a background run's stderr."""
-    return _at_the_shell(opts) and not opts.get("async") and sys.stderr is not None
+    return _origin(opts) == SHELL and not opts.get("async") and sys.stderr is not None
 
 
-def _at_the_shell(opts: Mapping[str, Any]) -> bool:
-    """`salt-run` itself, and not the master on behalf of salt-api, a schedule, a reactor or a minion."""
-    return "fun" in opts
+def _origin(opts: Mapping[str, Any]) -> str:
+    """`salt-run` itself; or the master, on behalf of salt-api, a schedule or a reactor; or of a minion (`peer_run`).
+
+    For a minion, Salt makes options that look like those of `salt-run` but for the program's name, and the user is
+    root, it says.
+    """
+    if "fun" not in opts:
+        return "master"
+    return SHELL if opts.get("__cli") == "salt-run" else f"{MINION}{opts['id']}"

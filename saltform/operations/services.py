@@ -22,6 +22,7 @@ from saltform.runlog import RunLog, new_run_id
 from saltform.runlog.holding import Locks
 
 SHELL = "shell"
+MINION = "minion "  # and its id
 
 
 def no_salt_files(reference: str) -> Path:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from saltform.config.approval import Approval
-from saltform.operations.services import SHELL
+from saltform.operations.services import MINION, SHELL
 from saltform.runlog import seconds_between
 from saltform.runlog.approvals import APPROVED, REJECTED, Decision, Request
 
@@ -67,7 +67,7 @@ def refusal(rule: Approval, asked_by: str, author: str, origin: str) -> str:
     """Why somebody may not approve a run of `asked_by`; nothing when they may."""
     if is_root(author):
         return "" if origin == SHELL else "root approves at the master's own shell"
-    if author in _NOBODY:
+    if author in _NOBODY or origin.startswith(MINION):
         return "only a person can approve"
     if rule.by and author not in rule.users:
         return f"{author} is not among {', '.join(rule.by)}"

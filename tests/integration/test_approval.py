@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.test_salt_api import ask, ask_as_form
-from tests.support.cluster import Cluster
+from tests.support.cluster import HOME, Cluster
 
 
 def as_(cluster: Cluster, who: str, verb: str, **given: Any) -> Any:
@@ -80,6 +80,12 @@ def test_a_minion_asks_for_no_more_than_whoever_sent_the_job(api: Cluster) -> No
     assert "dora may not taint in guarded" in sent("dora", "terraform.taint", "terraform_data.this")
 
 
+def test_a_minion_never_approves_though_salt_calls_it_root(api: Cluster, waiting: str) -> None:
+    asked = api.call("publish.runner", "infrastructure.approve", waiting).tree["local"]
+    assert asked["error"]["type"] == "NotAllowed", asked
+    assert f"minion {HOME} may not approve" in asked["error"]["summary"]
+
+
 def test_one_who_may_approves_and_the_run_goes_on(api: Cluster, waiting: str) -> None:
     assert as_(api, "ann", "approve", run=waiting, comment="fine")["retcode"] == 0
     done = as_(api, "dora", "resume", run=waiting)
@@ -89,3 +95,5 @@ def test_one_who_may_approves_and_the_run_goes_on(api: Cluster, waiting: str) ->
     assert audit["problems"] == []
     assert [item["author"] for item in audit["entries"] if item["action"] == "approve"] == ["ann"]
     assert {item["origin"] for item in audit["entries"]} == {"master"}
+    assert api.runner("deploy", "guarded").exit_code == 0
+    assert as_(api, "vic", "audit", environment="guarded")["entries"][-1]["origin"] == "shell"

@@ -174,6 +174,7 @@ class Cluster:
             "reactor": [*keys["reactor"], *requests["reactor"], {"test/deploy": [str(self.sls / "react.sls")]}],
             "open_mode": False,  # keys are accepted as on a real master
             "worker_threads": 3,
+            "peer_run": {HOME: [r"infrastructure\.approve$"]},
             "netapi_enable_clients": ["runner", "runner_async", "local"],
             "rest_cherrypy": {"host": "127.0.0.1", "port": self.api_port, "disable_ssl": True},
             "sharedsecret": API_SECRET,

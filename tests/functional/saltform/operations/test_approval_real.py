@@ -81,6 +81,7 @@ def test_a_run_waits_is_approved_and_applies_exactly_that_plan(asked):
     for path in (asked.state_dir / "runs" / run / "plans").iterdir():
         assert path.stat().st_mode & 0o777 == 0o600
         assert b"net" not in path.read_bytes()
+        assert b"PK\x03\x04" not in path.read_bytes()  # as every plan file begins
     assert (asked.state_dir / "plans.key").stat().st_mode & 0o777 == 0o600
     shown = text.render(waiting)
     assert f"salt-run infrastructure.approve {run}" in shown
@@ -142,6 +143,7 @@ def test_two_people_have_to_agree_and_nobody_counts_twice(asked):
         ("sudo_alice", "master", "at the master's own shell"),
         ("Reactor", "master", "only a person"),
         ("unknown", "engine", "only a person"),
+        ("minion web-1", "minion web-1", "only a person"),
     ],
 )
 def test_who_is_not_named_does_not_approve(asked, who, origin, why):

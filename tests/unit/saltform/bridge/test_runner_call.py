@@ -24,3 +24,20 @@ def test_an_argument_that_a_verb_does_not_have_is_named():
     returned = runner.runner_call({"__context__": context}, "plan", {"enviroment": "x", "__pub_jid": "1"}, "staging")
     assert context["retcode"] == returned["retcode"] == 1
     assert "enviroment" in returned["error"]["summary"]
+
+
+@pytest.mark.parametrize(
+    ("opts", "author", "origin"),
+    [
+        ({"fun": "infrastructure.approve", "__cli": "salt-run"}, "root", "shell"),
+        ({"__cli": "salt-master"}, "root", "master"),
+        # What a master makes of a minion's publish.runner, which peer_run allows: it says root, and is not.
+        ({"fun": "infrastructure.approve", "__cli": "salt-master", "id": "web-1"}, "minion web-1", "minion web-1"),
+        ({"fun": "infrastructure.approve", "id": "web-1"}, "minion web-1", "minion web-1"),
+    ],
+)
+def test_only_salt_run_itself_is_the_shell(monkeypatch, opts, author, origin):
+    monkeypatch.setattr(runner, "_runner_pillar", lambda *_: {"infrastructure": {}})
+    given = {"id": "master1", "sock_dir": "", **opts}
+    services = runner._runner_services({"__opts__": given, "__user__": "root", "__jid__": "1"}, True)
+    assert (services.author, services.origin) == (author, origin)

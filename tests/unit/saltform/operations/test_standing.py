@@ -76,3 +76,4 @@ def test_only_people_approve(nobody):
     everybody = Approval("always")
     assert refusal(everybody, "ada", nobody, "master") == "only a person can approve"
     assert refusal(everybody, "ada", "zoe", "master") == ""
+    assert refusal(everybody, "ada", "minion web-1", "minion web-1") == "only a person can approve"
