@@ -92,7 +92,7 @@ def _plan(
         return Status.UNCHANGED
     if preserve_data:
         guard_data(part, stream)
-    judged = judge_before_apply(part, session, plan_file, stream)
+    judged = judge_before_apply(part, session, plan_file, stream, destroy)
     if part.tokens and not destroy:
         propose_tokens(part)
     waits = approving.must_wait(part, session, plan_file, stream, judged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from saltform.policy import Verdict
 from saltform.policy.verdicts import APPROVE, DENY
 from saltform.terraform import planning
 from saltform.terraform.session import Session
+from saltform.workspace.fingerprint import digest
 from saltform.workspace.root import address_in_module
 
 
@@ -29,18 +31,17 @@ class Judged:
         return [verdict for verdict in self.verdicts if verdict.level in levels]
 
 
-def judge_before_apply(part: Part, session: Session, plan_file: Path, stream: planning.PlanStream) -> Judged:
+def judge_before_apply(
+    part: Part, session: Session, plan_file: Path, stream: planning.PlanStream, destroy: bool = False
+) -> Judged:
     """Verdicts on record; raises PolicyDenied if the plan must not be applied, whoever agrees."""
     judge, plan = part.opened.judge, None
     if judge.needs_values:
         part.tell("judging")
         plan = read_plan(part, session, plan_file)
-        found = judge.judge(plan, about(part))
+        found = judge.judge(plan, about(part, destroy))
     else:
-        found = judge.judge_actions(
-            Change(address_in_module(each["address"]), each["resource_type"], each["action"])
-            for each in stream.changes
-        )
+        found = judge.judge_actions([_change(each) for each in stream.changes], about(part, destroy))
     note_verdicts(part, found)
     judged = Judged(tuple(found), plan)
     refused = judged.of_level(*_stopping(part))
@@ -55,9 +56,14 @@ def _stopping(part: Part) -> tuple[str, ...]:
     return (DENY, APPROVE) if never and not part.opened.undoing else (DENY,)
 
 
-def judge_preview(part: Part, plan: Plan) -> Judged:
+def _change(item: Mapping[str, str]) -> Change:
+    address = address_in_module(item["address"])
+    return Change(address, item["resource_type"], item["action"], reason=item.get("reason", ""))
+
+
+def judge_preview(part: Part, plan: Plan, destroy: bool = False) -> Judged:
     """The same verdicts, for whoever only wants to know."""
-    found = part.opened.judge.judge(plan, about(part))
+    found = part.opened.judge.judge(plan, about(part, destroy))
     note_verdicts(part, found)
     return Judged(tuple(found), plan)
 
@@ -67,7 +73,7 @@ def note_verdicts(part: Part, found: list[Verdict]) -> None:
     part.step.details["verdicts"] = [verdict.as_dict() for verdict in found]
 
 
-def about(part: Part) -> dict[str, Any]:
+def about(part: Part, destroy: bool) -> dict[str, Any]:
     """What a rule is told besides the changes."""
     component = part.component
     return {
@@ -76,4 +82,18 @@ def about(part: Part) -> dict[str, Any]:
         "module": component.module,
         "stateful": component.stateful,
         "author": part.services.author,
+        "untouched": "" if destroy else untouched(part),
     }
+
+
+def untouched(part: Part) -> str:
+    """Why a plan of this component changes something that whoever wrote pillar and modules did not touch, if so."""
+    record = part.record
+    edited = record is None or not record.fingerprint or record.fingerprint.startswith("after ")
+    if record is None or edited or digest(part.release) != record.release:
+        return ""
+    said = "changes, although its own pillar and module are as they were:"
+    if record.fingerprint == part.fingerprint:
+        return f"{said} reality is not"
+    upstream = sorted({item.component for item in part.component.inputs})
+    return f"{said} {'what it gets from ' + ', '.join(upstream) if upstream else 'its provider or a secret'} is not"

@@ -123,7 +123,7 @@ class Planner:
                 part.tell("reading the plan")
                 plan = read_plan(part, session, plan_file)
                 note_values(part.step, plan)
-                self.judged[part.component.name] = part, judge_preview(part, plan)
+                self.judged[part.component.name] = part, judge_preview(part, plan, self._destroy)
             return stream
         finally:
             plan_file.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """All rules of an environment, and what they say about a plan.
 
 1. The built-in rules have the level that pillar gives them, or `warn`.
-2. Rules in files are fetched and read when the first plan is judged, once for each run.
+2. Rules in files are fetched, and all are read, when the first plan is judged, once for each run.
 3. A rule that can't be fetched, read or run denies every plan, and says why: nothing is applied unjudged.
 4. Reading a plan's values costs a process. A rule in a file gets them always, a built-in one that only warns never
    is the reason for it: then it judges what it can without them.
@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from saltform.policy.python_rules import PythonRule
 from saltform.policy.rego_rules import RegoRule
 from saltform.policy.verdicts import APPROVE, DENY, WARN, Verdict
 
+NOT_TOUCHED = "not-touched"
 Fetch = Callable[[str], Path]  # a folder of the file server → where it is on disk
 
 
@@ -56,25 +58,31 @@ class Judge:
     @property
     def needs_values(self) -> bool:
         strict = [rule for rule, level in self._policies.levels.items() if level not in (WARN, IGNORE)]
-        return bool(self._policies.sources) or any(rule not in NEED_NO_VALUES for rule in strict)
+        return self._policies.custom or any(rule not in {*NEED_NO_VALUES, NOT_TOUCHED} for rule in strict)
 
     @property
     def can_ask(self) -> bool:
         """Whether any rule could want a person."""
-        return bool(self._policies.sources) or APPROVE in self._policies.levels.values()
+        return self._policies.custom or APPROVE in self._policies.levels.values()
 
     def judge(self, plan: Plan, about: Mapping[str, Any]) -> list[Verdict]:
         """Every verdict on a plan. `about` says what it is a plan of."""
-        found = self._built_in(plan, CHECKS)
+        found = [*self._built_in(plan, CHECKS), *self._outside(plan, about)]
         rules = self._loaded()
         if rules:
             shown = {**about, "changes": [change.as_dict() for change in plan]}
             found += [verdict for rule in rules for verdict in _judged(rule, shown)]
         return found
 
-    def judge_actions(self, changes: Iterable[Change]) -> list[Verdict]:
+    def judge_actions(self, changes: list[Change], about: Mapping[str, Any]) -> list[Verdict]:
         """What can be said of actions alone, without values."""
-        return self._built_in(changes, NEED_NO_VALUES)
+        return [*self._built_in(changes, NEED_NO_VALUES), *self._outside(changes, about)]
+
+    def _outside(self, changes: Iterable[Change], about: Mapping[str, Any]) -> Iterator[Verdict]:
+        """Changes of something that nobody touched, but for those that were asked for by name."""
+        level, why = self._policies.levels[NOT_TOUCHED], about.get("untouched")
+        if why and level != IGNORE and any(_is_news(change) for change in changes):
+            yield Verdict(NOT_TOUCHED, level, "", why)
 
     def _built_in(self, changes: Iterable[Change], rules: Iterable[str]) -> list[Verdict]:
         levels = self._policies.levels
@@ -85,6 +93,7 @@ class Judge:
         with self._lock:
             if self._rules is None:
                 self._rules = [rule for source in self._policies.sources for rule in self._load(source)]
+                self._rules += [_made(name, partial(str, text)) for name, text in self._policies.texts]
             return self._rules
 
     def _load(self, source: str) -> list[Rule]:
@@ -101,9 +110,17 @@ class Judge:
             return [BrokenRule(source, f"the policy could not be fetched: {error}")]
 
 
+def _is_news(change: Change) -> bool:
+    return change.action != "read" and change.reason not in ("requested", "replace_by_request")
+
+
 def _read(name: str, path: Path) -> Rule:
+    return _made(name, lambda: path.read_text(encoding="utf-8"))
+
+
+def _made(name: str, text: Callable[[], str]) -> Rule:
     try:
-        return _KINDS[path.suffix](name, path.read_text(encoding="utf-8"))
+        return _KINDS[Path(name).suffix](name, text())
     except ImportError as error:
         return BrokenRule(name, f"the policy can't be run: {error}")
     except FileNotFoundError:

@@ -150,3 +150,19 @@ def test_undoing_a_run_needs_no_approval(policed):
     policed.call("deploy")
     waiting = policed.call("destroy", yes=True)
     assert (waiting["retcode"], statuses(waiting)) == (3, {"made": "awaiting approval"})
+
+
+def test_what_changes_though_nobody_touched_it_is_named(staging):
+    """Whoever changes networking is told that consul changes, too, and why; not when they change consul itself."""
+    staging.components["networking"]["variables"]["name"] = "replace-me"
+    planned = staging.plan()
+    assert "not-touched" not in [each["rule"] for each in planned["steps"]["networking"].get("verdicts", [])]
+    (told,) = planned["steps"]["consul"]["verdicts"]
+    assert told["rule"] == "not-touched"
+    assert told["why"].endswith("what it gets from networking is not")
+    assert f"! {told['why']}  (not-touched)" in text.render(planned)
+    staging.components["networking"]["variables"]["name"] = "net"
+    staging.components["consul"]["variables"] = {"extra": "mine"}
+    assert "verdicts" not in staging.plan()["steps"]["consul"]
+    assert "verdicts" not in staging.deploy()["steps"]["consul"]
+    assert "verdicts" not in staging.destroy()["steps"]["consul"]

@@ -62,3 +62,24 @@ def test_a_level_that_is_none_is_a_problem(level):
 
 def test_no_list_is_a_problem():
     assert problem(shared={"rule": "open-to-world"}).path == "infrastructure:policies"
+
+
+def test_a_rule_can_stand_in_pillar_itself():
+    found = read(shared=[{"name": "owners", "rego": "package owners"}], own=[{"name": "hours", "python": "x = 1"}])
+    assert found.texts == (("owners.rego", "package owners"), ("hours.py", "x = 1"))
+    assert found.custom
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"name": "a"},
+        {"name": "a", "rego": "x", "python": "y"},
+        {"name": "a", "rego": ""},
+        {"name": "a b", "rego": "x"},
+        {"rego": "x"},
+        {"name": "a", "perl": "x", "rego": "x"},
+    ],
+)
+def test_a_rule_in_pillar_has_a_name_and_one_text(item):
+    assert "policies:0" in problem(shared=[item]).path

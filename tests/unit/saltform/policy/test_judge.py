@@ -53,7 +53,7 @@ def judged(tmp_path):
 
 
 def test_every_built_in_rule_is_known_to_pillar_and_the_other_way_round():
-    assert set(BUILT_IN) == set(CHECKS)
+    assert set(BUILT_IN) == {*CHECKS, "not-touched"}
 
 
 def test_built_in_rules_warn_unless_pillar_says_otherwise():
@@ -179,5 +179,37 @@ def test_values_are_needed_only_by_a_rule_that_can_stop_something_or_is_in_a_fil
 
 
 def test_without_values_the_actions_are_judged():
-    (found,) = Judge(Policies(), lambda _: None).judge_actions([VOLUME, EIP])
+    (found,) = Judge(Policies(), lambda _: None).judge_actions([VOLUME, EIP], {})
     assert (found.rule, found.address) == ("data-destroyed", "aws_ebs_volume.data")
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "found"),
+    [
+        (VOLUME, "warn", ["warn"]),
+        (VOLUME, "deny", ["deny"]),
+        (VOLUME, "ignore", []),
+        (Change("a.b", "a", "read"), "warn", []),
+        (Change("a.b", "a", "replace", reason="replace_by_request"), "warn", []),
+        (Change("a.b", "a", "replace", reason="requested"), "warn", []),
+    ],
+)
+def test_what_changes_though_nobody_touched_it_is_said_once(change, level, found):
+    policies = Policies({**dict.fromkeys(BUILT_IN, "ignore"), "not-touched": level})
+    judge = Judge(policies, lambda _: None)
+    assert not judge.needs_values
+    about = {"untouched": "changes, although nobody touched it"}
+    assert [each.level for each in judge.judge(Plan((change, change)), about)] == found
+    assert [each.level for each in judge.judge_actions([change, change], about)] == found
+    assert judge.judge(Plan((change,)), {"untouched": ""}) == []
+
+
+def test_rules_that_stand_in_pillar_judge_and_fail_closed():
+    texts = (("a.py", "def deny(plan): return 'no'"), ("b.rego", "package b\nwarn contains x if { x := 1 > 0 }"))
+    broken = (("c.py", "def deny(plan: return"), ("d.rego", "nonsense"))
+    judge = Judge(Policies(dict.fromkeys(BUILT_IN, "ignore"), (), texts + broken), lambda _: None)
+    assert judge.needs_values
+    assert judge.can_ask
+    found = judge.judge(Plan((VOLUME,)), {})
+    assert [(each.rule, each.level) for each in found if each.rule == "a.py"] == [("a.py", "deny")]
+    assert [each.level for each in found if each.rule in ("c.py", "d.rego")] == ["deny", "deny"]
