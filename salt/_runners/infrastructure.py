@@ -348,7 +348,7 @@ def drift(
     return _call("drift", kwargs, environment, options)
 
 
-def acknowledge(environment=None, component=None, finding=None, until=None, reason=None, **kwargs):
+def acknowledge(environment=None, component=None, finding=None, until=None, reason=None, dry_run=None, **kwargs):
     """
     Say that a difference is known and may stay until a date: until then it is no news.
 
@@ -367,13 +367,16 @@ def acknowledge(environment=None, component=None, finding=None, until=None, reas
     reason
         Why, for whoever reads it.
 
+    dry_run
+        Say what would happen and change nothing.
+
     CLI Example:
 
     .. code-block:: bash
 
         salt-run infrastructure.acknowledge staging networking aws_vpc.this.tags.Name until=7d reason='audit'
     """
-    return _call("acknowledge", kwargs, environment, component, finding, until, reason)
+    return _call("acknowledge", kwargs, environment, component, finding, until, reason, dry_run)
 
 
 def sync_states(environment=None, **kwargs):
@@ -585,7 +588,7 @@ def show(run="last", **kwargs):
     return _call("show", kwargs, str(run))
 
 
-def resume(run=None, **kwargs):
+def resume(run=None, dry_run=None, **kwargs):
     """
     Go on with a run that died, was cancelled or failed, or whose plans were approved: the same run, with its author,
     its options and the configuration that it began with. What it had done is not done again.
@@ -593,21 +596,27 @@ def resume(run=None, **kwargs):
     run
         The run's id; the newest one that can be continued when left out.
 
+    dry_run
+        Say what would happen and change nothing.
+
     CLI Example:
 
     .. code-block:: bash
 
         salt-run infrastructure.resume 20261116033000123456
     """
-    return _call("resume", kwargs, None if run is None else str(run))
+    return _call("resume", kwargs, None if run is None else str(run), dry_run)
 
 
-def abandon(run=None, **kwargs):
+def abandon(run=None, dry_run=None, **kwargs):
     """
     Put a run away that died, was cancelled or failed and that nobody wants to go on with. What it made stays.
 
     run
         The run's id.
+
+    dry_run
+        Say what would happen and change nothing.
 
     CLI Example:
 
@@ -615,10 +624,10 @@ def abandon(run=None, **kwargs):
 
         salt-run infrastructure.abandon 20261116033000123456
     """
-    return _call("abandon", kwargs, str(run or ""))
+    return _call("abandon", kwargs, str(run or ""), dry_run)
 
 
-def cancel(run=None, now=None, **kwargs):
+def cancel(run=None, now=None, dry_run=None, **kwargs):
     """
     Stop a run from another shell: nothing new starts, every terraform finishes what it has begun.
 
@@ -628,13 +637,16 @@ def cancel(run=None, now=None, **kwargs):
     now
         ``True``: every terraform has only seconds to finish, then it is killed.
 
+    dry_run
+        Say what would happen and change nothing.
+
     CLI Example:
 
     .. code-block:: bash
 
         salt-run infrastructure.cancel 20261116033000123456
     """
-    return _call("cancel", kwargs, str(run or ""), now)
+    return _call("cancel", kwargs, str(run or ""), now, dry_run)
 
 
 def log(run="last", component=None, **kwargs):
@@ -672,7 +684,7 @@ def locks(environment=None, **kwargs):
     return _call("locks", kwargs, environment)
 
 
-def unlock(environment=None, component=None, reason=None, **kwargs):
+def unlock(environment=None, component=None, reason=None, dry_run=None, **kwargs):
     """
     Clear what a dead holder left in the way of a component, on record. Never a living holder's lock.
 
@@ -685,13 +697,16 @@ def unlock(environment=None, component=None, reason=None, **kwargs):
     reason
         Why; required.
 
+    dry_run
+        Say what would happen and change nothing.
+
     CLI Example:
 
     .. code-block:: bash
 
         salt-run infrastructure.unlock staging consul reason='the machine was reset'
     """
-    return _call("unlock", kwargs, environment, component, reason)
+    return _call("unlock", kwargs, environment, component, reason, dry_run)
 
 
 def report(run="last", format="html", **kwargs):

@@ -7,13 +7,14 @@ from typing import Any
 from saltform.errors import Locked, SaltformError
 from saltform.operations import auditing
 from saltform.operations.history import alive, run_entry
+from saltform.operations.options import is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.operations.snapshot import forget_kept_plans, forget_snapshot
 from saltform.runlog import now
 
 
-def abandon(services: Services, run: str | None) -> dict[str, Any]:
+def abandon(services: Services, run: str | None, dry_run: Any = None) -> dict[str, Any]:
     """Mark the run; nothing that it made is touched."""
     record = services.runlog.run(run or "")
     if alive(services, record.id):
@@ -21,6 +22,12 @@ def abandon(services: Services, run: str | None) -> dict[str, Any]:
         raise Locked(f"run {record.id} is still running", f"{record.verb} by {record.author}", fix)
     if record.status in ("done", "abandoned"):
         raise SaltformError(f"run {record.id} can't be abandoned", f"it is {record.status}", run=record.id)
+    what = f"run {record.id} ({record.verb} {record.environment})"
+    if is_dry(dry_run):
+        summary = f"{what} would be abandoned; what it made would stay"
+        return result(
+            "abandon", environment=record.environment, summary=summary, run=run_entry(services, record), notes=[]
+        )
     notes = [*record.notes, f"abandoned by {services.author} at {now()}"]
     services.runlog.abandon(record.id, notes)
     auditing.note(services, record.environment, "abandon", record.id)
@@ -30,7 +37,7 @@ def abandon(services: Services, run: str | None) -> dict[str, Any]:
     return result(
         "abandon",
         environment=record.environment,
-        summary=f"run {record.id} ({record.verb} {record.environment}) is abandoned; what it made is still there",
+        summary=f"{what} is abandoned; what it made is still there",
         run=run_entry(services, services.runlog.run(record.id)),
         notes=[],
     )

@@ -13,7 +13,7 @@ from saltform.errors import UnknownName
 from saltform.operations import auditing
 from saltform.operations.drift import finding_entry
 from saltform.operations.opened import Opened
-from saltform.operations.options import bad
+from saltform.operations.options import bad, is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.runlog import now
@@ -22,7 +22,13 @@ LONGEST = timedelta(days=366)
 
 
 def acknowledge(
-    services: Services, environment: str, component: str, finding: str, until: Any, reason: Any
+    services: Services,
+    environment: str,
+    component: str,
+    finding: str,
+    until: Any,
+    reason: Any,
+    dry_run: Any = None,
 ) -> dict[str, Any]:
     """Acknowledge the findings that an address, its attribute or a glob names, until then."""
     opened = Opened(services, environment)
@@ -37,18 +43,20 @@ def acknowledge(
         raise UnknownName("finding", str(finding), names, nearest(str(finding), names))
     marks = {"known_until": end, "known_by": services.author, "known_reason": str(reason)}
     kept = [dataclasses.replace(each, **marks) for each in wanted]
-    services.runlog.drift.keep(kept)
-    findings = [each.name for each in kept]
-    auditing.note(
-        services, environment, "acknowledge", component=name, findings=findings, until=end, reason=str(reason)
-    )
+    findings, dry = [each.name for each in kept], is_dry(dry_run)
+    if not dry:
+        services.runlog.drift.keep(kept)
+        auditing.note(
+            services, environment, "acknowledge", component=name, findings=findings, until=end, reason=str(reason)
+        )
+    done = "would be acknowledged" if dry else "acknowledged"
     return result(
         "acknowledge",
         environment=environment,
         component=name,
         until=end,
         findings=[finding_entry(each, now()) for each in kept],
-        summary=f"{environment}/{name}: acknowledged until {end[:16]}: {', '.join(findings)}",
+        summary=f"{environment}/{name}: {done} until {end[:16]}: {', '.join(findings)}",
     )
 
 

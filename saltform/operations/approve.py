@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.operations.approving import request_entry
-from saltform.operations.deciding import Decisions, is_dry
+from saltform.operations.deciding import Decisions
+from saltform.operations.options import is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.runlog.approvals import APPROVED

@@ -9,7 +9,7 @@ from saltform.errors import SaltformError
 from saltform.files import write_atomic
 from saltform.operations import auditing
 from saltform.operations.history import alive, run_entry
-from saltform.operations.options import flag
+from saltform.operations.options import flag, is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.runlog import now as this_moment
@@ -18,13 +18,22 @@ from saltform.workers import CANCEL
 WAIT = 10.0  # seconds for the run to end before this returns; it goes on ending by itself
 
 
-def cancel(services: Services, run: str | None, now: Any = None) -> dict[str, Any]:
+def cancel(services: Services, run: str | None, now: Any = None, dry_run: Any = None) -> dict[str, Any]:
     """Tell the run to stop in good order; with `now` every terraform has only seconds to do so."""
     hurry = flag("now", False if now is None else now)
     record = services.runlog.run(run or "")
     if not alive(services, record.id):
         status = run_entry(services, record)["status"]
         raise SaltformError(f"run {record.id} doesn't run", f"it is {status}", run=record.id)
+    what = f"run {record.id} ({record.verb} {record.environment})"
+    if is_dry(dry_run):
+        entry, said = (
+            run_entry(services, record),
+            "would start nothing more, and end when what it has begun is finished",
+        )
+        return result(
+            "cancel", environment=record.environment, summary=f"{what} {said}", run=entry, ended=False, notes=[]
+        )
     asked = f"{'now' if hurry else 'in good order'}\ncancelled by {services.author} at {this_moment()}\n"
     if services.locks.is_here(record.id):
         write_atomic(services.layout.run(record.id) / CANCEL, asked.encode())
@@ -39,7 +48,7 @@ def cancel(services: Services, run: str | None, now: Any = None) -> dict[str, An
     return result(
         "cancel",
         environment=record.environment,
-        summary=f"run {record.id} ({record.verb} {record.environment}) {said}",
+        summary=f"{what} {said}",
         run=run_entry(services, services.runlog.run(record.id)),
         ended=ended,
         notes=[] if ended or hurry else [f"to give it only seconds: cancel {record.id} now=True"],

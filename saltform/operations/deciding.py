@@ -14,7 +14,7 @@ from saltform.config.approval import Approval
 from saltform.errors import ApprovalRefused, NotAllowed, SaltformError
 from saltform.events import approval_tag
 from saltform.operations import auditing
-from saltform.operations.options import Options, bad, flag
+from saltform.operations.options import Options, bad
 from saltform.operations.permission import who_may_approve
 from saltform.operations.promoted import on_record
 from saltform.operations.services import Services
@@ -123,7 +123,3 @@ class Decisions:
             approval_tag(self.record.environment, self.record.id),
             told | {"components": sorted(self.requests), "comment": said},
         )
-
-
-def is_dry(dry_run: Any) -> bool:
-    return flag("dry_run", False if dry_run is None else dry_run)

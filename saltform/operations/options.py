@@ -61,6 +61,11 @@ def flag(name: str, value: Any) -> bool:
     return found
 
 
+def is_dry(dry_run: Any) -> bool:
+    """Whether a verb is only to say what it would do."""
+    return flag("dry_run", False if dry_run is None else dry_run)
+
+
 def _names(name: str, value: Any) -> tuple[str, ...]:
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, Sequence) or not all(isinstance(item, str | int) for item in items):

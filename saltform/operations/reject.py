@@ -6,8 +6,9 @@ from typing import Any
 
 from saltform.errors import EXIT_CANCELLED
 from saltform.graph import Graph
-from saltform.operations.deciding import Decisions, is_dry
+from saltform.operations.deciding import Decisions
 from saltform.operations.kept_plans import KeptPlans
+from saltform.operations.options import is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.report import words

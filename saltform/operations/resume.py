@@ -20,7 +20,9 @@ from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
 from saltform.operations.history import alive
 from saltform.operations.opened import Opened
-from saltform.operations.options import Options
+from saltform.operations.options import Options, is_dry
+from saltform.operations.result import result
+from saltform.operations.running import DONE
 from saltform.operations.services import Services
 from saltform.operations.snapshot import RESUMABLE, Snapshot, gone_on_with, kept_part, read_snapshot, same
 from saltform.runlog import ALL, RunRecord, now
@@ -42,11 +44,13 @@ _TOUCHED = tuple(
 )
 
 
-def resume(services: Services, run: str | None = None) -> dict[str, Any]:
+def resume(services: Services, run: str | None = None, dry_run: Any = None) -> dict[str, Any]:
     """Continue the run, or the newest one that can be continued; the return of its own verb."""
     record = _wanted(services, run)
     check_resumable(services, record)
     snapshot = read_snapshot(services.layout.run(record.id), record.host)
+    if is_dry(dry_run):
+        return _preview(services, record, snapshot)
     record.notes.append(f"resumed by {services.author} at {now()}, after it {_ended(services, record)}")
     record.notes += _differences(services, record.environment, snapshot)
     today = services.pillar.get(ROOT) or {}
@@ -59,6 +63,21 @@ def resume(services: Services, run: str | None = None) -> dict[str, Any]:
         _wait_for_what_is_left(opened, record)
         auditing.note(services, record.environment, "resume", record.id)
         return _VERBS[record.verb](opened, record)
+
+
+def _preview(services: Services, record: RunRecord, snapshot: Snapshot) -> dict[str, Any]:
+    """What is done, and what it would go on with."""
+    steps = {step.component: Status(step.status) for step in services.runlog.steps(record.id)}
+    left = [name for name in record.graph if name not in steps or steps[name] not in DONE]
+    said = f"would go on with {', '.join(left) or 'nothing'}"
+    return result(
+        "resume",
+        environment=record.environment,
+        run=record.id,
+        summary=f"run {record.id} ({record.verb} {record.environment}) {said}",
+        components={name: str(steps.get(name, Status.PENDING)) for name in record.graph},
+        notes=_differences(services, record.environment, snapshot),
+    )
 
 
 def check_resumable(services: Services, record: RunRecord) -> None:

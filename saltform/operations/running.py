@@ -40,7 +40,7 @@ from saltform.status import Status
 from saltform.workers import CANCEL, cancelling, pump, watching
 
 _STATUS = {EXIT_CANCELLED: "cancelled", EXIT_DONE: "done", EXIT_CHANGES: "done", EXIT_WAITING: "waiting"}
-_DONE = (Status.APPLIED, Status.UNCHANGED, Status.DESTROYED, Status.ROLLED_BACK)
+DONE = (Status.APPLIED, Status.UNCHANGED, Status.DESTROYED, Status.ROLLED_BACK)
 Foresee = Callable[[str, StepRecord], None]  # looks at one component that can't start yet
 NOTHING_NEW = (RunLogError, LostLock, NoRoom)  # after one of these nothing new starts, whatever `on_error` says
 Work = Callable[[str, StepRecord], Status]  # does one component; fills the record in; raises SaltformError
@@ -136,7 +136,7 @@ class Run:
             services.runlog.begin(record)
             return
         (services.layout.run(record.id) / CANCEL).unlink(missing_ok=True)
-        done = [step for step in services.runlog.steps(record.id) if Status(step.status) in _DONE]
+        done = [step for step in services.runlog.steps(record.id) if Status(step.status) in DONE]
         self.steps.update({step.component: step for step in done})
         record.notes = self.notes
         services.runlog.go_on(record)

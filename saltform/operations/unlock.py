@@ -13,8 +13,9 @@ from saltform.graph import Graph
 from saltform.operations.dead_locks import dead_run, release, strangers
 from saltform.operations.one_component import find, inputs_or_null
 from saltform.operations.opened import Opened
-from saltform.operations.options import bad
+from saltform.operations.options import bad, is_dry
 from saltform.operations.part import Part
+from saltform.operations.result import result
 from saltform.operations.running import Run
 from saltform.operations.services import Services
 from saltform.runlog import StepRecord
@@ -24,13 +25,17 @@ from saltform.terraform.state_lock import in_the_way, read_note
 from saltform.tfstate.local import LOCK_NOTE
 
 
-def unlock(services: Services, environment: str | None, component: str | None, reason: Any) -> dict[str, Any]:
+def unlock(
+    services: Services, environment: str | None, component: str | None, reason: Any, dry_run: Any = None
+) -> dict[str, Any]:
     """Clear what a dead holder left; on record, with the reason."""
     why = str(reason or "").strip()
     if not why:
         raise bad("reason", "found nothing, expected why the lock may go: it is kept on record")
     with Opened(services, environment) as opened:
         found = find(opened, component or "")
+        if is_dry(dry_run):
+            return _preview(opened, found.name)
         run = Run(opened, "unlock", Graph({found.name: ()}), {"components": [found.name], "reason": why}, "stop", 1)
 
         def step(_name: str, record: StepRecord) -> Status:
@@ -47,6 +52,18 @@ def unlock(services: Services, environment: str | None, component: str | None, r
                 raise
 
         return run.execute(step)
+
+
+def _preview(opened: Opened, name: str) -> dict[str, Any]:
+    """What can be told without trying: of a lock on a server nothing."""
+    holder = opened.services.locks.holder(opened.name, name)
+    lock = read_note(opened.services.layout.states(opened.name, name) / LOCK_NOTE)
+    said = "nobody holds it" if opened.component(name).backend.type == "local" else "nobody of ours holds it"
+    if holder is not None:
+        said = f"run {holder.get('run', '?')} holds it and lives: nothing would be done"
+    elif lock is not None:
+        said = f"Terraform's own lock is there ({lock}): it would be removed if a dead run of ours left it"
+    return result("unlock", environment=opened.name, summary=f"{opened.name}/{name}: {said}", notes=[])
 
 
 def _clear_note(part: Part) -> Status:

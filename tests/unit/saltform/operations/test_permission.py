@@ -17,15 +17,16 @@ from saltform.operations.services import Services
 from saltform.runlog import RunLog, RunRecord
 
 RUNNER = Path(__file__).parents[4] / "salt" / "_runners" / "infrastructure.py"
+OF_MINIONS = ("request", "accept_key")  # a reactor calls them: a list of ids, or a token, is what counts there
 VERBS = [
     node.name
     for node in ast.parse(RUNNER.read_text()).body
-    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and node.name not in OF_MINIONS
 ]
 # What each role may, written once more by hand: a table that both sides read would prove nothing.
 VIEWS = {
     *("validate", "graph", "status", "outputs", "history", "show", "log", "locks", "report", "audit"),
-    *("approvals", "releases", "diff"),
+    *("approvals", "releases", "diff", "keys"),
 }
 PLANS = VIEWS | {"plan", "preflight", "credentials", "drift", "sync_states"}
 DEPLOYS = PLANS | {
