@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from saltform.operations import component_commands
+from saltform.operations import component_commands, component_states
 from saltform.report import markdown, text
 from saltform.runlog import RunLog
 from saltform.runlog.approvals import Decision
@@ -384,3 +384,46 @@ def test_the_questions_that_make_no_sense_are_refused(asked):
     assert asked.call("approve", "1")["error"]["type"] == "UnknownName"
     run = asked.deploy(components=["networking"])["run"]
     assert "Did you mean 'networking'" in as_(asked, "alice", "approve", run, "networkin")["error"]["detail"]
+
+
+def test_a_plan_that_cant_be_read_is_neither_shown_nor_applied(asked, monkeypatch):
+    monkeypatch.setattr(
+        "saltform.operations.explaining.show.run", lambda *_: {"format_version": "1.2", "errored": True}
+    )
+    failed = asked.deploy(components=["networking"])
+    assert (failed["retcode"], applied(asked)) == (1, False)
+    assert failed["steps"]["networking"]["error"]["type"] == "PlanError"
+    assert asked.call("approvals", None)["requests"] == []
+
+
+def test_a_state_awaits_approval_and_says_what_to_do(asked):
+    """Nothing is done by a highstate that a person has to agree to; its state is not met until they did."""
+
+    def state(function, name):
+        services = asked.services()
+        try:
+            return getattr(component_states, function)(services, f"staging/{name}", {}, False)
+        finally:
+            services.close()
+
+    found = state("present", "networking")
+    assert (found["result"], found["changes"]) == (False, {})
+    run = found["comment"].rsplit(" ", 1)[1]
+    assert found["comment"].endswith(f"salt-run infrastructure.approve {run}")
+    assert not applied(asked)
+    as_(asked, "alice", "approve", run)
+    assert resume(asked, run)["retcode"] == 0
+    assert state("present", "networking")["result"] is True
+    gone = state("absent", "networking")
+    assert (gone["result"], gone["changes"], applied(asked)) == (False, {}, False)
+    assert "infrastructure.approve" in gone["comment"]
+
+
+def test_nothing_that_waits_on_disk_holds_a_secret(asked):
+    asked.deploy()
+    holding = [
+        path
+        for path in asked.state_dir.rglob("*")
+        if path.is_file() and "modules" not in path.parts and b"hush-hush-hush" in path.read_bytes()
+    ]
+    assert [path for path in holding if "workspaces" not in path.parts] == []

@@ -11,7 +11,7 @@ from hive_emulator.testing import running_emulator
 from saltform.layout import Layout
 from saltform.operations.result import failure
 from saltform.report import text
-from saltform.runlog import locks
+from saltform.runlog import RunLog, locks
 from tests.support.hive_world import HiveWorld
 from tests.support.world import CountedProcesses
 
@@ -112,6 +112,11 @@ def test_what_was_changed_behind_terraforms_back_is_found_told_apart_acknowledge
         markdown = Path(world.call("report", "last", "markdown")["path"]).read_text()
         assert 'aws_vpc.this.tags.Name: "net" → "renamed"' in markdown
 
+        asked = world.call("acknowledge", "staging", "net", "aws_vpc.this.tags*", "7d", "an audit", "True")
+        assert "would be acknowledged" in asked["summary"]
+        log = RunLog(world.state_dir / "runs.sqlite")
+        assert not any(finding.known_by for finding in log.drift.findings("staging", "net"))
+        log.close()
         said = world.call("acknowledge", "staging", "net", "aws_vpc.this.tags*", "7d", "an audit")
         assert said["retcode"] == 0, said
         ec2.revoke_security_group_ingress(GroupId=ids["open"], IpPermissions=[rule])
