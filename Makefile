@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo demo-stop test test-fast lint bench fuzz races clean
+.PHONY: help setup demo demo-stop test test-fast lint bench fuzz races chaos clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,10 @@ fuzz: $(READY) ## malformed requests against the emulator; SECONDS=300
 
 races: $(READY) ## two masters deploy one environment at once; ROUNDS=100
 	SALTFORM_RACE_ROUNDS=$(or $(ROUNDS),100) $(BIN)/python -m pytest -q tests/functional/saltform/operations/test_races_real.py
+
+chaos: $(READY) ## kill -9 at random moments, then resume; ROUNDS=1000 SEED=7
+	SALTFORM_CHAOS_ROUNDS=$(or $(ROUNDS),1000) SALTFORM_CHAOS_SEED=$(or $(SEED),$(shell date +%s)) \
+		$(BIN)/python -m pytest -q -s -n 2 tests/functional/saltform/operations/test_chaos_real.py
 
 clean: ## remove what setup, demo and tests made
 	-@test -x $(BIN)/python && $(BIN)/python -m demo stop 2>/dev/null

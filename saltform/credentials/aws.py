@@ -1,4 +1,4 @@
-"""A client of an AWS-compatible provider with lent credentials: for questions, never for changes."""
+"""A client of an AWS-compatible provider with lent credentials: for questions, and to remove what no state knows."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from saltform.files import cannot_write, write_atomic
 from saltform.layout import Layout
 from saltform.operations import auditing
 from saltform.operations.part import Part
+from saltform.operations.torn import mend_torn
 from saltform.terraform import state as states
 from saltform.terraform.session import Session
 from saltform.tfstate import Head, read
@@ -121,16 +122,22 @@ def _rescue(part: Part, session: Session, error: SaltformError) -> None:
 
 def _looked_at(part: Part, before: Head | None) -> list[str]:
     """What the state and its lock are like now that nobody works on it any more."""
+    strays = "What it made without writing it down, if anything:"
+    strays += f" salt-run infrastructure.strays {part.component.environment}"
     try:
+        mend_torn(part.opened, part.component)
         now = part.head
     except StateError as error:
-        return [f"Its state can't be read: {error.detail} ({error.fix})"]
+        return [f"Its state can't be read: {error.detail} ({error.fix})", strays]
     moved = f"is {_said(now)}" if now == before else f"went from {_said(before)} to {_said(now)}"
+    return [f"Its state {moved}; {_lock_left(part)}.", strays]
+
+
+def _lock_left(part: Part) -> str:
     if part.component.backend.type != "local":
-        return [f"Its state {moved}; whether it is still locked, the next command on it tells."]
+        return "whether it is still locked, the next command on it tells"
     note = part.services.layout.states(part.component.environment, part.component.name) / LOCK_NOTE
-    lock = "the note of its lock is still there, its holder is not" if note.exists() else "nothing is left locked"
-    return [f"Its state {moved}; {lock}."]
+    return "the note of its lock is still there, its holder is not" if note.exists() else "nothing is left locked"
 
 
 def _said(head: Head | None) -> str:

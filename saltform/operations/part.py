@@ -45,6 +45,9 @@ from saltform.workspace.fingerprint import digest, fingerprint, release
 from saltform.workspace.folder import LOCK_FILE, Workspace, init_fingerprint
 from saltform.workspace.root import Inputs
 
+# What everything that a component makes says of itself, where the provider has tags: whose it is, and who began it.
+TAGS = ("saltform:environment", "saltform:component", "saltform:run")
+
 
 class Part:
     """A component with its inputs resolved."""
@@ -197,11 +200,7 @@ class Part:
         `states` is where the state is when that isn't its own place (yet).
         """
         born = self.record.born if self.record else self.services.run_id
-        tags = {
-            "saltform:environment": self.component.environment,
-            "saltform:component": self.component.name,
-            "saltform:run": born,
-        }
+        tags = dict(zip(TAGS, (self.component.environment, self.component.name, born), strict=True))
         leased = self.opened.lender.leased_variables(self.component)
         backend = block(self.component.backend, self.binary.version)
         root = roots.build(self.component, self.module, self.inputs, tags, leased, backend)

@@ -42,6 +42,7 @@ _TOUCHED = tuple(
         Status.CANCELLED,
     )
 )
+_HALF_DONE = (Status.RUNNING, Status.FAILED, Status.CANCELLED)
 
 
 def resume(services: Services, run: str | None = None, dry_run: Any = None) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def resume(services: Services, run: str | None = None, dry_run: Any = None) -> d
         opened.requests = services.runlog.approvals.of_run(record.id)
         opened.decisions = services.runlog.approvals.decisions(record.id) if opened.requests else []
         _wait_for_what_is_left(opened, record)
+        record.notes += _looked_at(opened, record)
         auditing.note(services, record.environment, "resume", record.id)
         return _VERBS[record.verb](opened, record)
 
@@ -178,6 +180,25 @@ def _wait_for_what_is_left(opened: Opened, record: RunRecord) -> None:
                 if opened.services.cancel.is_set():
                     raise Cancelled(f"run {record.id} was not resumed", f"a terraform of {name} is still finishing")
                 time.sleep(LOOK_EVERY)
+
+
+def _looked_at(opened: Opened, record: RunRecord) -> list[str]:
+    """Each half-done component before the run goes on: a torn state is mended, and strays are named.
+
+    What was created without being recorded will be created once more.
+    """
+    from saltform.operations.strays import named  # what asks providers is not needed to go on with most runs
+    from saltform.operations.torn import mend_torn
+
+    known = {*opened.environment.components, *opened.orphans}
+    steps = [step for step in opened.services.runlog.steps(record.id) if Status(step.status) in _HALF_DONE]
+    steps = [step for step in steps if step.component in known]
+    for step in steps:
+        component, before = opened.component(step.component), opened.records.get(step.component)
+        if before is not None and not before.fingerprint:  # an apply of it did not end
+            with opened.services.locks.hold(opened.name, component.name, record.id, record.author):
+                mend_torn(opened, component)
+    return named(opened, [step.component for step in steps])
 
 
 def _deploy(opened: Opened, record: RunRecord) -> dict[str, Any]:

@@ -105,6 +105,13 @@ def keys(record: Record, width: int) -> list[Section]:
     return [[blocks.table(["component", "minion", "status", "instance", "key", "token"], rows)]] if rows else []
 
 
+def strays(record: Record, width: int) -> list[Section]:
+    rows: list[list[blocks.Cell]] = [
+        [item["id"], item["type"], item["component"], item["run"], item["why_not"]] for item in record["strays"]
+    ]
+    return [[blocks.table(["id", "type", "component", "made by run", "left alone, because"], rows)]] if rows else []
+
+
 def preflight(record: Record, width: int) -> list[Section]:
     """All checks in one table, the same good answer for many components once; what failed last, with its fix."""
     good: dict[tuple[str, str], list[str]] = {}

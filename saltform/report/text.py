@@ -74,6 +74,7 @@ def _sections(record: Record, width: int) -> list[Section]:
         "audit": audit.entries,
         "sync_states": answers.synced,
         "keys": answers.keys,
+        "strays": runs.run if record.get("steps") else answers.strays,
         "preflight": answers.preflight,
         "credentials": answers.credentials,
         "outputs": answers.outputs,

@@ -28,3 +28,9 @@ def keep_version(path: Path) -> None:
             old.unlink()
     except OSError as error:
         raise cannot_write(path, error) from None
+
+
+def newest_version(path: Path) -> Path | None:
+    """The last one that was kept of the state at that path."""
+    kept = [item for item in (path.parent / FOLDER).glob("*.tfstate") if _NAME.fullmatch(item.name)]
+    return max(kept, key=lambda item: int(item.stem), default=None)

@@ -9,21 +9,36 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.hive_world import HiveWorld
 from tests.support.world import World
 
 ROOT = Path(__file__).parents[2]
 
 
-def start(world: World, verb: str, options: dict[str, Any] | None = None) -> subprocess.Popen[str]:
-    """The verb on the world as it is now; its return comes out as JSON."""
-    arguments = ["staging", options or {}] if verb in ("deploy", "destroy") else list((options or {}).values())
-    told = {
+def told_of(world: World, verb: str, options: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The world as it is now, and what to do in it, as JSON takes it."""
+    return {
         "components": world.components,
         "infrastructure": world.infrastructure,
         "binary": world.binary,
+        "keys": getattr(world, "keys", None),
         "verb": verb,
-        "arguments": arguments,
+        "arguments": ["staging", options or {}] if verb in ("deploy", "destroy") else list((options or {}).values()),
     }
+
+
+def world_of(home: str, told: dict[str, Any]) -> World:
+    world = World.__new__(World if told["keys"] is None else HiveWorld)
+    world.home, world.binary, world.author = Path(home), told["binary"], "ada"
+    world.components, world.infrastructure = told["components"], told["infrastructure"]
+    if isinstance(world, HiveWorld):
+        world.keys = told["keys"]
+    return world
+
+
+def start(world: World, verb: str, options: dict[str, Any] | None = None) -> subprocess.Popen[str]:
+    """The verb on the world as it is now; its return comes out as JSON."""
+    told = told_of(world, verb, options)
     return subprocess.Popen(
         [sys.executable, "-m", "tests.support.runner_process", str(world.home), json.dumps(told)],
         cwd=ROOT,
@@ -35,10 +50,7 @@ def start(world: World, verb: str, options: dict[str, Any] | None = None) -> sub
 
 
 def main(home: str, told: dict[str, Any]) -> None:
-    world = World.__new__(World)
-    world.home, world.binary, world.author = Path(home), told["binary"], "ada"
-    world.components, world.infrastructure = told["components"], told["infrastructure"]
-    print(json.dumps(world.call(told["verb"], *told["arguments"])))
+    print(json.dumps(world_of(home, told).call(told["verb"], *told["arguments"])))
 
 
 if __name__ == "__main__":

@@ -126,5 +126,46 @@ def test_after_a_killed_terraform_it_is_said_what_it_left(world):
     world.components = {"a": {"module": "shell", "variables": {"command": "kill -9 $PPID"}}}
     detail = world.deploy()["steps"]["a"]["error"]["detail"]
     assert "Its state is empty; the note of its lock is still there, its holder is not." in detail
+    assert "salt-run infrastructure.strays staging" in detail
     world.components["a"]["variables"]["command"] = "true"
     assert statuses(world.deploy()) == {"a": "applied"}
+
+
+TORN = """
+variable "command" { type = string }
+resource "terraform_data" "this" {
+  triggers_replace = var.command
+  provisioner "local-exec" { command = var.command }
+}
+"""
+
+
+@pytest.mark.parametrize("left", ["", '{"version": 4, "ser'])
+def test_a_state_that_was_torn_is_put_back_as_it_was_before_that_apply(world, left):
+    world.module("torn", TORN)
+    world.components = {"a": {"module": "torn", "variables": {"command": "true"}}}
+    assert world.deploy()["retcode"] == 0
+    tear = f"printf '%s' '{left}' > state/terraform.tfstate; kill -9 $PPID"
+    world.components["a"]["variables"]["command"] = f": 1; {tear}"
+    returned = world.deploy()
+    (note,) = [note for note in returned["notes"] if "was torn" in note]
+    assert "Put back: serial" in note
+    assert world.call("status", "staging")["components"]["a"]["status"] == "half done"
+    (home(world) / "terraform.tfstate").write_text(left)  # once more, as if the runner had been killed too
+    world.components["a"]["variables"]["command"] = "true # again"
+    assert "unreadable" in world.call("status", "staging")["components"]["a"]["status"]
+    resumed = world.call("resume", None)  # with what it began with, which tears it once more
+    assert any("was torn" in note for note in resumed["notes"])
+    assert statuses(world.deploy()) == {"a": "applied"}
+    assert len(list(home(world).glob("terraform.tfstate.torn-*"))) == 3
+    assert statuses(world.deploy()) == {"a": "unchanged"}
+
+
+def test_a_state_that_is_damaged_otherwise_is_left_to_a_person(world):
+    world.components = {"a": {"module": "base", "variables": {"name": "one"}}}
+    world.deploy()
+    (home(world) / "terraform.tfstate").write_text("{")
+    world.components["a"]["variables"]["name"] = "two"
+    assert "malformed" in world.deploy()["steps"]["a"]["error"]["summary"]
+    assert "malformed" in world.call("resume", None)["steps"]["a"]["error"]["summary"]
+    assert (home(world) / "terraform.tfstate").read_text() == "{"
