@@ -709,6 +709,96 @@ def unlock(environment=None, component=None, reason=None, dry_run=None, **kwargs
     return _call("unlock", kwargs, environment, component, reason, dry_run)
 
 
+def strays(environment=None, components=None, adopt=None, remove=None, preserve_data=None, **kwargs):
+    """
+    Resources with our tags that are in no state: a terraform that was killed made them without recording it.
+    Exit code 2 when there are some.
+
+    environment
+        The environment.
+
+    components
+        Names or globs of components, as a list or separated by commas; all when left out.
+
+    adopt
+        Import each that exactly one planned resource could be; the next deploy or resume goes on from there.
+
+    remove
+        Remove them instead.
+
+    preserve_data
+        ``False`` removes the strays of stateful components too.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.strays staging
+        salt-run infrastructure.strays staging components=consul remove=True
+    """
+    return _call("strays", kwargs, environment, components, adopt, remove, preserve_data)
+
+
+def prune(older_than=None, larger_than=None, dry_run=None, **kwargs):
+    """
+    Remove what nobody needs any more: old runs with their logs, releases and modules that only they named, workspaces
+    and caches. Never the audit, states, what can still be promoted or rolled back to, and runs that can still go on.
+
+    older_than
+        How old, a day at least: ``90d``.
+
+    larger_than
+        When workspaces, caches and logs are larger than this together, the oldest of them go too: ``2G``.
+
+    dry_run
+        Only say what would be removed. Exit code 2 when there is something.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.prune older_than=90d dry_run=True
+        salt-run infrastructure.prune older_than=90d larger_than=2G
+    """
+    return _call("prune", kwargs, older_than, larger_than, dry_run)
+
+
+def backup(file=None, **kwargs):
+    """
+    Everything that can't be made again in one file, readable for its owner alone: run log, local states, provider
+    locks, modules, index, keys. Refused (75) while a component is being worked on.
+
+    file
+        The file, as an absolute path. One that is there is replaced.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.backup /var/backups/saltform.backup
+    """
+    return _call("backup", kwargs, file)
+
+
+def restore(file=None, overwrite=None, **kwargs):
+    """
+    Bring back all that a backup has, or nothing.
+
+    file
+        The backup, as an absolute path.
+
+    overwrite
+        Also if there is something already; it stays beside the state folder.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run infrastructure.restore /var/backups/saltform.backup
+    """
+    return _call("restore", kwargs, file, overwrite)
+
+
 def report(run="last", format="html", **kwargs):
     """
     Write a run down as a file, and say where it is.

@@ -22,6 +22,7 @@ _OF_A_RUN = frozenset("show resume abandon cancel log report approve reject".spl
 _LOOKS = frozenset("show log report".split())  # elsewhere `last` may mean another run by the time it is acted on
 _OF_MINIONS = frozenset(("request", "accept_key"))  # no user asks: they check a list of ids, or a token, themselves
 _OF_TWO = frozenset(("promote", "diff"))  # from the first environment to the second
+_OF_A_MASTER = frozenset("prune backup restore".split())  # whose first argument is no environment
 _DRY = frozenset("deploy destroy promote rollback".split())  # with dry_run they are plans
 
 
@@ -37,7 +38,7 @@ def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
         _check(services, roles, "diff", _named(first))
         there = _named(arguments[1]) or _all_environments(services)
     else:
-        there = _named(first) or _all_environments(services)
+        there = _named(first if verb not in _OF_A_MASTER else None) or _all_environments(services)
     _check(services, roles, _meant(verb, arguments), there)
 
 

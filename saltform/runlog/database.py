@@ -21,6 +21,7 @@ class Database(ABC):
     """One connection for each process, shared by its threads. It speaks in RunLogErrors."""
 
     begin = "BEGIN"
+    one_view = ""  # said at the begin of a transaction that reads many tables as they are at one moment
     fix = ""
     name = ""  # for messages: where it is, without a password
     shared = False  # by several masters

@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltform.config.names import nearest
 from saltform.errors import LostLock, UnknownName
@@ -23,6 +23,10 @@ from saltform.runlog.moments import now
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
 from saltform.runlog.releases import ReleaseLog
 from saltform.status import Status
+
+if TYPE_CHECKING:
+    from saltform.runlog.dump import Dump
+    from saltform.runlog.pruning import Pruning
 
 # The columns that a step's end writes.
 _STEP = "status reason started ended fingerprint release binary_path serial exit_code log details".split()
@@ -65,6 +69,18 @@ class RunLog:
     @property
     def releases(self) -> ReleaseLog:
         return ReleaseLog(self._database)
+
+    @property
+    def pruning(self) -> Pruning:
+        from saltform.runlog.pruning import Pruning  # not for every run
+
+        return Pruning(self._database)
+
+    @property
+    def whole(self) -> Dump:
+        from saltform.runlog.dump import Dump  # not for every run
+
+        return Dump(self._database)
 
     @property
     def copies(self) -> StateCopies:

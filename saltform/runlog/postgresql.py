@@ -49,6 +49,8 @@ _SESSION = (
 class PostgresDatabase(Database):
     """A connection that is opened when it is first needed, and again after it broke."""
 
+    one_view = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+
     fix = (
         "check that the database is up and that this master may log in (PGPASSFILE or PGPASSWORD);"
         " nothing that ran before this is lost"

@@ -23,6 +23,7 @@ from saltform.files import cannot_write, make_folder, write_atomic
 from saltform.workspace import interface as interfaces
 from saltform.workspace.interface import Interface
 
+FILES = "files"  # in the store, beside the modules
 _LEFT_OUT = {".terraform", ".git", ".terraform.lock.hcl", "__pycache__"}
 
 Fetch = Callable[[str], Path]  # a reference → the folder it stands for now
@@ -136,7 +137,7 @@ class Modules:
     def _link(self, path: Path, target: Path) -> None:
         """The file's content in the store, under this name too; a copy where the file system has no links."""
         content, runs = path.read_bytes(), os.access(path, os.X_OK)
-        kept = self._store / "files" / f"{hashlib.sha256(content).hexdigest()}{'x' if runs else ''}"
+        kept = self._store / FILES / f"{hashlib.sha256(content).hexdigest()}{'x' if runs else ''}"
         if not kept.exists():
             write_atomic(kept, content, 0o700 if runs else 0o600)
         try:

@@ -19,6 +19,7 @@ NOTHING_TO_DO = {
     "rollback": "SaltformError",
     "request": "NotAllowed",  # no minion of that name is on a list
     "accept_key": "SaltformError",  # the token is one that only the document has
+    "restore": "StateError",  # this master has something to lose
     # Runs are named by an id that only the document has.
     **dict.fromkeys(("resume", "abandon", "cancel", "log", "approve", "reject"), "UnknownName"),
 }
@@ -48,6 +49,7 @@ def test_a_documented_command_works(cluster, command):
     words = shlex.split(command)
     for name, ours in NAMES.items():
         words = [re.sub(rf"\b{name}\b", ours, word) for word in words]
+    words = [word.replace("/var/backups", str(cluster.folder)) for word in words]
     done = cluster.run(*words, "--out=json")
     verb = done.tree["verb"]
     assert words[1] == f"infrastructure.{verb}"

@@ -284,3 +284,50 @@ class RunLogContract:
         assert [token.component for token in log.minions.of_minions(["consul-2", "x"])] == ["mesh"]
         log.minions.forget("staging", "mesh", ["consul-1"])
         assert log.minions.ids("staging", "mesh") == ("consul-2",)
+
+    def test_all_of_it_can_be_taken_out_and_brought_back(self, log):
+        log.begin(run("1"))
+        log.add_steps("1", [StepRecord("web", "applied", details={"said": 'ü "quoted"'})])
+        log.keep_release("r", {"module": {"digest": "m"}}, "1")
+        log.keep_component(component())
+        log.audit.append("staging", "t1", {"action": "a", "author": "b", "origin": "c", "host": "d", "run": "1"}, {})
+        lines = list(log.whole.lines())
+        log.begin(run("2"))
+        with log.whole.filled(lines):
+            pass
+        assert list(log.whole.lines()) == lines
+        assert [item.id for item in log.runs()] == ["1"]
+        with pytest.raises(ZeroDivisionError), log.whole.filled([]):
+            raise ZeroDivisionError
+        assert list(log.whole.lines()) == lines and not log.whole.empty()
+        with log.whole.filled([]):
+            pass
+        assert log.whole.empty()
+
+    def test_only_what_nobody_can_go_back_to_is_old(self, log):
+        """Twelve releases of one component, a plan, and one that is promoted elsewhere."""
+        for number in range(12):
+            self._old_run(log, f"{number:02d}", f"release-{number:02d}")
+        log.keep_component(component(release="release-11", run="11", born="00"))
+        log.begin(run("plan"))
+        log.begin(run("new"))
+        log._database.write("UPDATE runs SET started = '2020', ended = '2020' WHERE id <> 'new'")
+        pruning = log.pruning
+        assert pruning.old_runs("2021") == {"01", "plan"}  # 00 made the component, the last ten can be gone back to
+        assert pruning.unneeded_releases({"01"}, ()) == {"release-01"}
+        assert pruning.unneeded_releases({"01"}, {"release-01"}) == set()  # pillar names it
+        assert "module-01" not in pruning.modules(without={"release-01"})
+        entries = len(log.audit.entries("staging"))
+        pruning.forget({"01", "plan"}, {"release-01"}, "2021")
+        assert {item.id for item in log.runs()} == {"new", "00", *(f"{number:02d}" for number in range(2, 12))}
+        assert log.steps("01") == []
+        assert len(log.audit.entries("staging")) == entries
+        with pytest.raises(UnknownName):
+            log.release("release-01")
+
+    @staticmethod
+    def _old_run(log, id_, release):
+        log.begin(run(id_))
+        log.keep_release(release, {"module": {"digest": f"module-{id_}"}}, id_)
+        log.add_steps(id_, [StepRecord("web", "applied", release=release)])
+        log.end(run(id_))

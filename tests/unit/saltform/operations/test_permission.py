@@ -40,6 +40,7 @@ MAY = {
     "admin": set(VERBS),
     "nobody": set(),
 }
+OF_A_MASTER = ("prune", "backup", "restore")
 OF_A_RUN = ("show", "resume", "abandon", "cancel", "log", "report", "approve", "reject")
 CHANGES = {"deploy": {}, "destroy": {"yes": True}, "promote": {}, "rollback": {}}
 ENVIRONMENTS = ("staging", "production")
@@ -98,7 +99,7 @@ def test_every_role_may_do_what_it_is_for_in_its_environment_and_nowhere_else(se
         for home in ENVIRONMENTS:
             who = services(f"{role}-{home}")
             for environment in ENVIRONMENTS:
-                expected = verb in verbs and environment == home
+                expected = verb in verbs and environment == home and verb not in OF_A_MASTER
                 assert may(who, verb, *arguments(verb, environment)) is expected, (role, home, verb, environment)
 
 
@@ -136,6 +137,13 @@ def test_a_destroy_that_only_shows_is_a_plan_and_a_check_that_heals_is_a_deploy(
     assert may(services("planner-staging"), "drift", "staging", {"heal": "False"})
     assert not may(services("planner-staging"), "drift", "staging", {"heal": "True"})
     assert may(services("planner-staging"), "drift", "staging", {"heal": "True", "dry_run": "True"})
+
+
+@pytest.mark.parametrize("verb", OF_A_MASTER)
+def test_what_is_about_the_whole_master_needs_the_role_everywhere_whatever_its_arguments(services, verb):
+    assert may(services("zoe", pillar(admin={"*": ["zoe"]})), verb, "staging")
+    assert not may(services("admin-staging"), verb, "staging")
+    assert not may(services("dora", pillar(deployer={"*": ["dora"]})), verb, "staging")
 
 
 @pytest.mark.parametrize("verb", ["history", "validate", "sync_states", "audit", "approvals", "resume"])

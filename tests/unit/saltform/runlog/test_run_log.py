@@ -13,6 +13,7 @@ import pytest
 
 from saltform.errors import Locked, RunLogError
 from saltform.runlog import RunLog, locks, new_run_id
+from saltform.runlog.dump import tables
 from tests.support.runlog_contract import RunLogContract
 
 
@@ -96,3 +97,11 @@ def test_two_first_runs_that_begin_at_once_both_get_a_run_log(tmp_path):
 def test_the_files_of_the_schema_are_numbered_without_a_gap():
     names = sorted(path.name for path in (resources.files("saltform.runlog") / "schema").iterdir())
     assert [name[:3] for name in names] == [f"{number:03}" for number in range(1, len(names) + 1)]
+
+
+def test_every_table_is_in_a_backup(tmp_path):
+    """Whatever later versions add."""
+    log = RunLog(tmp_path / "runs.sqlite")
+    there = {row["name"] for row in log._database.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    log.close()
+    assert set(tables()) == {name for name in there if not name.startswith("sqlite_")}
