@@ -18,6 +18,7 @@ from saltform.bridge.host import (
 )
 from saltform.config import load_settings
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
+from saltform.layout import Layout
 from saltform.operations.options import bad
 from saltform.operations.permission import check_call
 from saltform.operations.result import failure
@@ -39,7 +40,7 @@ def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any
         for name in unknown:
             if not name.startswith("__"):
                 raise bad(name, f"{verb} has no such argument")
-        services = _runner_services(dunders, with_pillar=verb not in WITHOUT_PILLAR)
+        services = _runner_services(dunders, verb)
         returned = call(verb, services, *arguments)
     except Exception as error:
         returned = failure(verb, error)
@@ -64,9 +65,11 @@ def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
     return returned
 
 
-def _runner_services(dunders: Mapping[str, Any], with_pillar: bool) -> Services:
+def _runner_services(dunders: Mapping[str, Any], verb: str) -> Services:
     opts = dict(dunders["__opts__"])  # plain: what Salt's loader hands out can't be read from other threads
     settings, origin = load_settings(opts), _origin(opts)
+    # Only pillar says where a run log is that isn't here.
+    with_pillar = verb not in WITHOUT_PILLAR or not Layout(settings.state_dir).runlog.exists()
     return Services(
         settings=settings,
         pillar=_runner_pillar(opts, settings.pillar_id or opts["id"]) if with_pillar else {},

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltform.config.approval import ALWAYS, CHANGES, DESTRUCTIVE, NEVER, Approval
-from saltform.errors import ApprovalRefused
+from saltform.errors import ApprovalRefused, Cancelled
 from saltform.operations.explaining import note_values, read_plan
 from saltform.operations.judging import Judged
 from saltform.operations.opened import Opened
@@ -44,7 +44,8 @@ def still_waiting(opened: Opened, name: str, step: StepRecord) -> bool:
         return False
     found = standing_of(opened, request)
     if found.word == TURNED_DOWN:
-        raise ApprovalRefused(f"the plan of {name} was rejected", found.why, "deploy again to ask for something else")
+        # Not a failure: what was approved goes on, and nothing is rolled back.
+        raise Cancelled(f"the plan of {name} was rejected", found.why, "deploy again to ask for something else")
     if found.word == CLOCK:
         fix = f"set this host's clock, then: salt-run infrastructure.resume {request.run}"
         raise ApprovalRefused(f"nobody can say whether the approval of {name} counts", found.why, fix)

@@ -20,6 +20,7 @@ from saltform.operations.running import Run
 from saltform.operations.services import Services
 from saltform.runlog import ALL, StepRecord
 from saltform.status import Status
+from saltform.tfstate.local import FILE
 
 
 def migrate_state(services: Services, environment: str | None, component: Any, dry_run: Any) -> dict[str, Any]:
@@ -78,11 +79,11 @@ def _step(opened: Opened, name: str, step: StepRecord, dry_run: bool) -> Status:
             step.reason = f"would move serial {moved.state.serial} to: {place(new)}"
             return Status.PLANNED
         fingerprint = _fingerprint(part, record.fingerprint, dataclasses.replace(component, backend=old))
-        opened.services.runlog.keep_component(
-            dataclasses.replace(
-                record, backend=encode(new), fingerprint=fingerprint, serial=moved.state.serial, run=record.run
-            )
+        part.keep_record(
+            dataclasses.replace(record, backend=encode(new), fingerprint=fingerprint, serial=moved.state.serial)
         )
+        if old.type == "local":  # only now: whoever is killed before this finds it where the record says it is
+            (opened.services.layout.states(opened.name, name) / FILE).unlink(missing_ok=True)
         step.reason = f"moved serial {moved.state.serial} to: {place(new)}; backup: {moved.backup}"
         if old.type != "local":
             opened.note(f"{name}: its old state is still in: {place(old)}; remove it when nobody needs it any more")

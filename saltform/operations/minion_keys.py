@@ -45,6 +45,7 @@ def propose_tokens(part: Part) -> None:
     part.services.runlog.minions.propose(
         component.environment,
         component.name,
+        part.services.run_id,
         [
             MinionToken(digest(token), component.environment, component.name, minion, part.services.run_id)
             for minion, token in part.tokens.items()
@@ -57,7 +58,7 @@ def issue_tokens(part: Part) -> list[str]:
     component = part.component
     # As long as the apply may take: an instance may be made in its last minute.
     expires = now(component.timeouts.apply + LIFE)
-    return part.services.runlog.minions.issue(component.environment, component.name, expires)
+    return part.services.runlog.minions.issue(component.environment, component.name, part.services.run_id, expires)
 
 
 def follow_instances(part: Part, before: Mapping[str, str], issued: list[str]) -> None:

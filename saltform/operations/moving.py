@@ -23,7 +23,6 @@ from saltform.runlog import ComponentRecord
 from saltform.terraform import state as states
 from saltform.terraform.session import Session
 from saltform.tfstate import State
-from saltform.tfstate.local import FILE
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,6 @@ def move(opened: Opened, record: ComponentRecord, old: Backend, new: Backend, dr
         if there is None or there.lineage != state.lineage or there.serial < state.serial:
             _push(session, backup, there, state, new)
         arrived = _checked(pull(session, place(new))[1], state, new, backup)
-    if old.type == "local":
-        (opened.services.layout.states(opened.name, name) / FILE).unlink()
     return Moved(arrived, backup)
 
 

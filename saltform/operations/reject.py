@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.errors import EXIT_CANCELLED
+from saltform.errors import EXIT_CANCELLED, Locked
 from saltform.graph import Graph
 from saltform.operations.deciding import Decisions
+from saltform.operations.history import alive
 from saltform.operations.kept_plans import KeptPlans
 from saltform.operations.options import is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.report import words
-from saltform.runlog import StepRecord
+from saltform.runlog import RunRecord, StepRecord
 from saltform.runlog.approvals import REJECTED
 from saltform.status import Status
 
@@ -26,6 +27,7 @@ def reject(
     about, dry = Decisions.about(services, run, components), is_dry(dry_run)
     about.check_open()
     about.check_allowed(not_author=False)
+    _refuse_running(services, about.record)
     skipped = _skipped(about)
     if not dry:
         about.decide(REJECTED, comment)
@@ -38,6 +40,16 @@ def reject(
         summary=f"{services.author} {'would reject' if dry else 'rejected'} {names} of run {record.id}",
         notes=[f"skipped, because it needs that: {', '.join(skipped)}"] if skipped else [],
     )
+
+
+def _refuse_running(services: Services, record: RunRecord) -> None:
+    """What was approved may be under way this moment, and nothing is said over a step that runs."""
+    if alive(services, record.id):
+        raise Locked(
+            f"run {record.id} is running",
+            f"{record.verb} {record.environment} by {record.author}",
+            f"salt-run infrastructure.cancel {record.id}, then reject what is left",
+        )
 
 
 def _skipped(about: Decisions) -> list[str]:

@@ -44,7 +44,10 @@ def move_state(opened: Opened, old: str, new: str) -> None:
     """Move state, provider lock and record. Each move is one rename; done again, it goes on where it stopped."""
     layout, environment = opened.services.layout, opened.name
     services = opened.services
-    with services.locks.hold(environment, old, services.run_id, services.author):
+    with (
+        services.locks.hold(environment, old, services.run_id, services.author),
+        services.locks.hold(environment, new, services.run_id, services.author) as held,
+    ):
         for source, target in (
             (layout.provider_lock(environment, old), layout.provider_lock(environment, new)),
             (layout.states(environment, old), layout.states(environment, new)),
@@ -52,17 +55,17 @@ def move_state(opened: Opened, old: str, new: str) -> None:
             _move(source, target)
         opened.services.runlog.rename_component(environment, old, new)
         opened.forget_records()
-        _rename_on_server(opened, new)
+        _rename_on_server(opened, new, held.number)
 
 
-def _rename_on_server(opened: Opened, new: str) -> None:
+def _rename_on_server(opened: Opened, new: str, number: int) -> None:
     """A state on a server is named after its component, too. One that pillar wants elsewhere is left alone."""
     record, backend = opened.records[new], opened.component(new).backend
     stored = decode(record.backend)
     if stored.type != "local" and stored.type == backend.type and place(stored) != place(backend):
         moved = move(opened, record, stored, backend)
         opened.services.runlog.keep_component(
-            dataclasses.replace(record, backend=encode(backend), serial=moved.state.serial)
+            dataclasses.replace(record, backend=encode(backend), serial=moved.state.serial), number
         )
         opened.forget_records()
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _STEP = "status reason started ended fingerprint release binary_path serial exit_code log details".split()
 
 
+_BY_COMPONENT = ("promoted", "state_copies", "drift_checks", "drift_findings")
 ALL = 2**31 - 1  # instead of a limit: SQLite and PostgreSQL say "none" differently
 
 
@@ -320,7 +321,12 @@ class RunLog:
 
     def rename_component(self, environment: str, old: str, new: str) -> None:
         with self._database.transaction():
-            for table in ("components", "minion_tokens"):
+            for table in ("components", "minion_tokens", *_BY_COMPONENT):
+                if table in _BY_COMPONENT:  # what was found out about a component that wasn't there yet
+                    self._database.write(
+                        f"DELETE FROM {table} WHERE environment = ? AND component = ?",  # noqa: S608
+                        (environment, new),
+                    )
                 self._database.write(
                     f"UPDATE {table} SET component = ? WHERE environment = ? AND component = ?",  # noqa: S608
                     (new, environment, old),

@@ -27,12 +27,15 @@ class MinionLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def propose(self, environment: str, component: str, tokens: Iterable[MinionToken]) -> None:
-        """The tokens of a component's newest plan, in place of those of a plan that was never applied."""
+    def propose(self, environment: str, component: str, run: str, tokens: Iterable[MinionToken]) -> None:
+        """The tokens of a run's newest plan, in place of those of one that it made before and did not apply.
+
+        Those of other runs stay: their plans may be waiting for approval, with their tokens in them.
+        """
         with self._database.transaction():
             self._database.write(
-                "DELETE FROM minion_tokens WHERE environment = ? AND component = ? AND expires = ''",
-                (environment, component),
+                "DELETE FROM minion_tokens WHERE environment = ? AND component = ? AND run = ? AND expires = ''",
+                (environment, component, run),
             )
             for token in tokens:
                 values = vars(token)
@@ -42,12 +45,13 @@ class MinionLog:
                     tuple(values.values()),
                 )
 
-    def issue(self, environment: str, component: str, expires: str) -> list[str]:
-        """The proposed tokens are good from now on. Their digests."""
+    def issue(self, environment: str, component: str, run: str, expires: str) -> list[str]:
+        """The tokens that the run proposed are good from now on. Their digests."""
         with self._database.transaction():
             rows = self._database.rows(
-                "SELECT digest FROM minion_tokens WHERE environment = ? AND component = ? AND expires = ''",
-                (environment, component),
+                "SELECT digest FROM minion_tokens"
+                " WHERE environment = ? AND component = ? AND run = ? AND expires = ''",
+                (environment, component, run),
             )
             self.limit([row["digest"] for row in rows], expires)
         return [row["digest"] for row in rows]

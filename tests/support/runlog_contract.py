@@ -101,6 +101,24 @@ class RunLogContract:
         log.forget_component("staging", "shop")
         assert log.components("staging") == {}
 
+    def test_a_new_name_takes_along_what_is_known_under_the_old_one(self, log):
+        log.keep_component(component())
+        log.drift.keep([dataclasses.replace(FINDING, component="web", known_until="t9")])
+        log.drift.keep_check(Check("staging", "web", "acknowledged", "t0", "t1", "1"))
+        log.drift.keep_check(Check("staging", "shop", "never applied", "t0", "t1", "1"))
+        log.releases.keep_promoted(Promoted("staging", "web", "r", "embedded", "1", "t0"))
+        log.rename_component("staging", "web", "shop")
+        assert [item.known_until for item in log.drift.findings("staging", "shop")] == ["t9"]
+        assert {name: check.status for name, check in log.drift.checks("staging").items()} == {"shop": "acknowledged"}
+        assert list(log.releases.promoted("staging")) == ["shop"]
+
+    def test_tokens_of_two_runs_that_wait_are_not_mixed_up(self, log):
+        for digest, run_id in (("a", "1"), ("b", "2")):
+            token = MinionToken(digest, "staging", "web", "web-1", run_id)
+            log.minions.propose("staging", "web", run_id, [token])
+        assert log.minions.issue("staging", "web", "1", "t5") == ["a"]
+        assert (log.minions.token("a").expires, log.minions.token("b").expires) == ("t5", "")
+
     def test_a_release_is_kept_once_and_found_by_its_digest(self, log):
         log.keep_release("d", {"module": 1}, "1")
         log.keep_release("d", {"module": 1}, "2")
@@ -258,12 +276,12 @@ class RunLogContract:
 
     def test_a_token_goes_from_proposed_to_good_to_used_and_is_used_once(self, log, open_log):
         first = MinionToken("d1", "staging", "consul", "consul-1", "1")
-        log.minions.propose("staging", "consul", [MinionToken("d0", "staging", "consul", "consul-1", "1")])
-        log.minions.propose("staging", "consul", [first])  # in place of a plan that was never applied
+        log.minions.propose("staging", "consul", "1", [MinionToken("d0", "staging", "consul", "consul-1", "1")])
+        log.minions.propose("staging", "consul", "1", [first])  # in place of a plan that was never applied
         assert log.minions.of_component("staging", "consul") == [first]
         assert log.minions.use("d1", "consul-1", "t1") is False  # not good yet
-        assert log.minions.issue("staging", "consul", "t5") == ["d1"]
-        assert log.minions.issue("staging", "consul", "t6") == []
+        assert log.minions.issue("staging", "consul", "1", "t5") == ["d1"]
+        assert log.minions.issue("staging", "consul", "1", "t6") == []
         assert log.minions.use("d1", "consul-2", "t1") is False
         assert log.minions.use("d1", "consul-1", "t5") is False
         with ThreadPoolExecutor(4) as many:
@@ -275,7 +293,7 @@ class RunLogContract:
 
     def test_minions_move_with_their_component_and_are_forgotten_by_name(self, log):
         tokens = [MinionToken(f"d{n}", "staging", "consul", f"consul-{n}", "1") for n in (1, 2)]
-        log.minions.propose("staging", "consul", tokens)
+        log.minions.propose("staging", "consul", "1", tokens)
         log.rename_component("staging", "consul", "mesh")
         assert (log.minions.ids("staging", "mesh"), log.minions.components("staging")) == (
             ("consul-1", "consul-2"),

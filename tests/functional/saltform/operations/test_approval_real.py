@@ -176,9 +176,22 @@ def test_a_rejected_plan_is_never_applied(asked):
     )
     assert shown["steps"]["networking"]["reason"] == "rejected by bob: not today"
     assert "rejected by bob" in as_(asked, "alice", "approve", run)["error"]["detail"]
-    failed = resume(asked, run)
-    assert (failed["retcode"], failed["steps"]["networking"]["error"]["type"]) == (1, "ApprovalRefused")
+    resumed = resume(asked, run)
+    assert (resumed["retcode"], resumed["steps"]["networking"]["status"]) == (130, "cancelled")
+    assert "rejected by bob" in resumed["steps"]["networking"]["error"]["detail"]
     assert not applied(asked)
+
+
+@pytest.mark.parametrize("on_error", ["stop", "rollback"])
+def test_what_was_approved_goes_on_when_something_else_was_rejected(asked, on_error):
+    asked.components = {name: {"module": "base", "variables": {"name": name}} for name in ("a-no", "b-yes", "c-yes")}
+    rule(asked)
+    run = asked.deploy(on_error=on_error, parallelism=1)["run"]
+    as_(asked, "bob", "reject", run, "a-no", "not today")
+    as_(asked, "alice", "approve", run, "b-yes,c-yes")
+    resumed = resume(asked, run)
+    assert statuses(resumed) == {"a-no": "cancelled", "b-yes": "applied", "c-yes": "applied"}
+    assert (resumed["retcode"], "rollback" in resumed) == (130, False)
 
 
 def test_one_component_is_approved_and_the_others_wait(asked):

@@ -9,6 +9,7 @@ import pytest
 import requests
 
 from saltform.credentials.aws import states_client
+from saltform.operations.part import Part
 from tests.support.http_states import http_states
 from tests.support.planted import report, search_files
 from tests.support.postgres import postgres
@@ -122,7 +123,11 @@ def place_of(world, name="networking"):
         return services.runlog.components(world.name)[name].backend
 
 
-def test_a_state_moves_there_and_back_and_never_by_itself(world, server):
+def _killed(*_):
+    raise RuntimeError("killed")
+
+
+def test_a_state_moves_there_and_back_and_never_by_itself(world, server, monkeypatch):
     environment = world.infrastructure["environments"][world.name]
     backend = environment.pop("backend")
     assert call(world, "deploy")["retcode"] == 0
@@ -137,6 +142,9 @@ def test_a_state_moves_there_and_back_and_never_by_itself(world, server):
     tried = world.call("migrate_state", world.name, "networking", True)
     assert (tried["retcode"], statuses(tried)) == (2, {"networking": "planned"}), tried["steps"]
     assert call(world, "deploy")["retcode"] == 1
+    with monkeypatch.context() as patch:  # killed between the move and its record
+        patch.setattr(Part, "keep_record", _killed)
+        assert world.call("migrate_state", world.name, "networking", None)["retcode"] == 1
     moved = world.call("migrate_state", world.name, "*", None)
     assert statuses(moved) == {"networking": "applied", "consul": "applied"}, moved
     assert statuses(world.call("migrate_state", world.name, "*", None)) == {
@@ -144,7 +152,7 @@ def test_a_state_moves_there_and_back_and_never_by_itself(world, server):
         "consul": "unchanged",
     }
     assert not list((world.state_dir / "states").rglob("terraform.tfstate"))
-    assert len(list((world.state_dir / "moved-states").rglob("*.tfstate"))) == 2
+    assert len(list((world.state_dir / "moved-states").rglob("*.tfstate"))) == 3
     again = call(world, "deploy")
     assert set(statuses(again).values()) == {"unchanged"}, again
     found = search_files({"states": server.secret}, world.home)

@@ -9,7 +9,7 @@ from saltform.bridge import runner
 
 @pytest.mark.parametrize("signalled", [SystemExit(0), KeyboardInterrupt()])
 def test_a_signal_outside_of_a_run_is_cancelled_and_not_success(monkeypatch, signalled):
-    def interrupted(_dunders, **_given):
+    def interrupted(_dunders, _verb):
         raise signalled
 
     monkeypatch.setattr(runner, "_runner_services", interrupted)
@@ -39,5 +39,5 @@ def test_an_argument_that_a_verb_does_not_have_is_named():
 def test_only_salt_run_itself_is_the_shell(monkeypatch, opts, author, origin):
     monkeypatch.setattr(runner, "_runner_pillar", lambda *_: {"infrastructure": {}})
     given = {"id": "master1", "sock_dir": "", **opts}
-    services = runner._runner_services({"__opts__": given, "__user__": "root", "__jid__": "1"}, True)
+    services = runner._runner_services({"__opts__": given, "__user__": "root", "__jid__": "1"}, "plan")
     assert (services.author, services.origin) == (author, origin)
