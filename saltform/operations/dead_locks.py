@@ -26,6 +26,9 @@ def dead_run(part: Part, lock: StateLock) -> str:
     if left and left["host"] == lock.host and _within(lock, left["since"], left["heartbeat"]):
         return str(left["run"])  # it may be this very run, which was resumed
     services = part.services
+    host, begin, end = part.opened.earlier.get(part.component.name, ("", "", ""))
+    if begin and host == lock.host and _within(lock, begin, end):
+        return services.run_id
     for run, step in services.runlog.steps_of(part.component.environment, part.component.name):
         if run.id == services.run_id or run.host != lock.host or alive(services, run.id):
             continue

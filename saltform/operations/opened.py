@@ -47,6 +47,7 @@ class Opened:
         """
         self.services = services
         self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
+        self.earlier: dict[str, tuple[str, str, str]] = {}  # of a run that goes on: host, begin, end of a step
         self.noted: list[str] = []  # what came up on the way and belongs into the run's notes
         self.requests: dict[str, Request] = {}  # of a run that goes on: what awaits approval, and what was said
         self.decisions: list[Decision] = []

@@ -61,6 +61,10 @@ def resume(services: Services, run: str | None = None, dry_run: Any = None) -> d
     with Opened(mine, record.environment, snapshot.modules, snapshot.promoted, look_at_files=files) as opened:
         opened.requests = services.runlog.approvals.of_run(record.id)
         opened.decisions = services.runlog.approvals.decisions(record.id) if opened.requests else []
+        opened.earlier = {
+            step.component: (record.host, step.started, step.ended or max(record.heartbeat, step.started))
+            for step in services.runlog.steps(record.id)
+        }
         _wait_for_what_is_left(opened, record)
         record.notes += _looked_at(opened, record)
         auditing.note(services, record.environment, "resume", record.id)
