@@ -181,6 +181,11 @@ class Component:
     def id(self) -> str:
         return f"{self.environment}/{self.name}"
 
+    @property
+    def has_fleet(self) -> bool:
+        """It makes minions, or waits for some."""
+        return bool(self.minions) or self.converge is not None
+
     def waiting_for(self, needs: tuple[str, ...]) -> Component:
         return replace(self, needs=needs)
 

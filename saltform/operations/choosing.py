@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from saltform.fleet import NoFleet
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
 
@@ -18,6 +21,13 @@ def chosen(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
     added = [name for name in opened.graph.order() if name in everything and name not in wanted]
     notes = [f"also deploying what that needs: {', '.join(added)} (only=True leaves it out)"] if added else []
     return [name for name in opened.environment.components if name in everything], [*pins, *notes]
+
+
+def check_fleet(opened: Opened, names: Iterable[str]) -> None:
+    """Before anything runs: whoever can't ask minions can't apply or destroy what has some."""
+    fleet = opened.services.fleet
+    if isinstance(fleet, NoFleet) and any(opened.component(name).has_fleet for name in names):
+        fleet.keys()  # says where it can be done
 
 
 def orphan_note(opened: Opened) -> str:

@@ -11,7 +11,7 @@ from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformEr
 from saltform.graph import Graph
 from saltform.operations import plan as planned
 from saltform.operations.applying import plan_and_apply
-from saltform.operations.choosing import chosen, orphan_note
+from saltform.operations.choosing import check_fleet, chosen, orphan_note
 from saltform.operations.foreseeing import previews, still_waiting
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.opened import Opened
@@ -48,6 +48,7 @@ def run_deploy(
     """`verb` is what the run is called, and `said` what is to be noted about it before anything happens."""
     opened.services.wait = options.wait
     names, notes = chosen(opened, options)
+    check_fleet(opened, names)
     notes = [*resumed.notes, *notes] if resumed else [*said, *notes]
     run = Run(
         opened,

@@ -11,6 +11,7 @@ from saltform.errors import EXIT_CHANGES, EXIT_DONE
 from saltform.graph import Graph
 from saltform.operations import errored
 from saltform.operations.applying import plan_and_apply
+from saltform.operations.choosing import check_fleet
 from saltform.operations.foreseeing import previews, still_waiting
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.minion_keys import forget_minions
@@ -47,6 +48,7 @@ def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = No
     order = graph.reversed_().subset(names)
     if options.dry_run or not options.yes:
         return _preview(opened, order, notes)
+    check_fleet(opened, names)
     for name in names:
         if name in opened.orphans:
             check_within_reach(opened.releases[name])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltform.errors import SaltformError
 from saltform.fleet import ACCEPTED
+from saltform.operations import auditing
 from saltform.runlog import now
 from saltform.runlog.minions import MinionToken
 from saltform.workspace.root import MINIONS
@@ -90,6 +91,9 @@ def _delete(part: Part, minions: Iterable[str]) -> None:
         part.tell(f"deleting the keys of {', '.join(doomed)}")
         part.services.fleet.delete(doomed)
         part.step.details["keys_deleted"] = list(doomed)
+        component = part.component
+        about = (part.services, component.environment, "delete_keys")
+        auditing.note(*about, component=component.name, minions=list(doomed))
 
 
 def _check_ids(part: Part) -> None:

@@ -4,7 +4,8 @@
 2. The environment's `requests:` names the ids that may ask, and for what: a plan, a deploy, a drift check. Never an
    approval: a plan that needs a person waits for one, whoever asked.
 3. The id on an event can be forged by another minion that makes the message by hand. So the minion is asked itself:
-   it has put the name of its request into its own data store, where only it can.
+   it has put the name of its request into its own data store, where only it can. It is taken out there: one event,
+   one run, however often it is sent and however many masters hear it.
 4. The answer is an event on the master's bus and on the minion's own: how the run ended, and its ordinary outputs.
 """
 
@@ -22,7 +23,7 @@ from saltform.errors import NotAllowed, SaltformError
 from saltform.events import answer_tag
 from saltform.operations.options import bad
 from saltform.operations.result import failure
-from saltform.operations.services import SHELL, Services
+from saltform.operations.services import MINION, SHELL, Services
 
 REACTOR = "Reactor"  # who Salt says the caller is, and no argument
 KEY = "saltform_request"  # in the minion's data store
@@ -43,7 +44,7 @@ def request(services: Services, verb: str, minion: str, asked: Mapping[str, Any]
     name = str(given.get("request", ""))
     try:
         environment = _check(services, verb, minion, given)
-        mine = dataclasses.replace(services, author=f"minion {minion}", origin="minion")
+        mine = dataclasses.replace(services, author=f"{MINION}{minion}", origin=f"{MINION}{minion}")
         operation = getattr(importlib.import_module(f"saltform.operations.{verb}"), verb)
         returned: dict[str, Any] = operation(mine, environment, {"components": given.get("components")})
     except SaltformError as error:
@@ -70,9 +71,11 @@ def _check(services: Services, verb: str, minion: str, given: Mapping[str, Any])
 
 
 def _confirmed(services: Services, minion: str, name: str) -> bool:
-    answers = services.fleet.call((minion,), "data.get", {"key": KEY}, PATIENCE, services.cancel)
-    answer = answers.get(minion)
-    return answer is not None and answer.value == name
+    def answers(function: str) -> bool:
+        found = services.fleet.call((minion,), function, {"key": KEY}, PATIENCE, services.cancel).get(minion)
+        return found is not None and found.value == name
+
+    return answers("data.get") and answers("data.pop")  # a stranger's event takes nothing out
 
 
 def _refused(minion: str, why: str) -> NotAllowed:

@@ -129,10 +129,16 @@ def test_it_can_be_cancelled_while_it_converges_and_keeps_the_lock_until_then(co
     assert ended[0]["steps"]["consul"]["status"] == "cancelled"
 
 
-def test_where_there_is_no_master_it_says_so_at_once(consul):
-    returned = consul().deploy()
-    assert returned["steps"]["consul"]["status"] == "failed"
-    assert "by the master" in returned["steps"]["consul"]["error"]["detail"]
+@pytest.mark.parametrize("verb", ["deploy", "destroy"])
+def test_where_there_is_no_master_it_says_so_and_nothing_is_begun(consul, fleet, verb):
+    """A state on a minion, say: it would apply, and then fail to wait."""
+    world = consul()
+    if verb == "destroy":
+        fleet.comes("consul-1", "consul-2")
+        assert deploy(world, fleet)["retcode"] == 0
+    returned = getattr(world, verb)()
+    assert (returned["retcode"], "by the master" in returned["error"]["detail"]) == (1, True)
+    assert world.processes.started == []
 
 
 def test_a_new_condition_is_checked_without_a_change_of_terraform(world, fleet):

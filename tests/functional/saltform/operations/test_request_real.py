@@ -16,7 +16,9 @@ ASKED = {"environment": "staging", "request": "build-7"}
 def world(world):
     world.fleet = MemoryFleet()
     world.fleet.comes(CI, "web-1")
-    world.fleet.answers["data.get"] = {CI: "build-7"}.get
+    store = {CI: "build-7"}
+    world.fleet.answers["data.get"] = store.get
+    world.fleet.answers["data.pop"] = lambda minion: store.pop(minion, None)
     world.components = {"base": {"module": "base", "variables": {"name": "base"}}}
     world.requests = {CI: ["plan", "deploy"]}
     return world
@@ -42,6 +44,13 @@ def test_who_is_on_the_list_gets_a_run_and_its_outputs(world):
     assert "hush-hush-hush" not in json.dumps(answer)
     assert ("event.fire", (CI,)) in world.fleet.asked
     assert world.call("history", "staging", 5)["runs"][0]["author"] == f"minion {CI}"
+
+
+def test_one_request_is_one_run_however_often_the_event_comes(world):
+    assert ask(world, asked={**ASKED, "request": "forged"})["retcode"] == 1  # which uses nothing up
+    assert ask(world)["retcode"] == 0
+    again = ask(world)
+    assert (again["retcode"], "does not say that it asked" in again["error"]["detail"]) == (1, True)
 
 
 @pytest.mark.parametrize(
