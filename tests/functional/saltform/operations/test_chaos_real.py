@@ -1,6 +1,7 @@
 """Whatever is killed at whatever moment: after `resume` reality, states and run log agree, as after a quiet run.
 
-`make chaos ROUNDS=1000 SEED=7` does more of the same; here it is fifty rounds, and three with the aws provider.
+`make chaos ROUNDS=1000 SEED=7` does more of the same; here it is fifty rounds, three with the aws provider, and four
+in which PostgreSQL is killed.
 
 1. A round is a deploy of a random graph or a destroy of a random part of it, in a process of its own. At a random
    moment one of these gets a `kill -9`: the runner, one terraform, all of them, or all of them and the guard that
@@ -26,13 +27,17 @@ from hive_emulator.testing import running_emulator
 from saltform.layout import Layout
 from saltform.runlog import RunLog
 from saltform.tfstate.local import LocalStates
+from tests.support import masters
 from tests.support.hive_world import HiveWorld
+from tests.support.postgres import postgres
+from tests.support.runner_process import start
 from tests.support.world import World
 from tests.support.zygote import Zygote, zygote
 
 ROUNDS = int(os.environ.get("SALTFORM_CHAOS_ROUNDS", "50"))
 SEED = os.environ.get("SALTFORM_CHAOS_SEED", "20261116")
 ON_HIVE = max(3, ROUNDS // 20)
+ON_POSTGRESQL = max(4, ROUNDS // 20)
 LOT = 10  # rounds in one world
 VICTIMS = ("runner", "terraform", "all", "all and the guard")
 NAMES = ("a", "b", "c", "d", "e")
@@ -256,6 +261,53 @@ def test_after_any_kill_a_resume_ends_as_an_undisturbed_run(tmp_path, lot, round
 
 def needs(components: dict, name: str, other: str) -> bool:
     return any(need == other or needs(components, need, other) for need in components[name]["needs"])
+
+
+# --- under PostgreSQL ---------------------------------------------------------------------------------------
+
+
+def test_after_a_kill_of_postgresql_a_resume_ends_as_an_undisturbed_run(tmp_path, monkeypatch):
+    """Runner and terraform live on: what runs is finished, nothing new is begun, and the record is mended."""
+    chance = random.Random(f"{SEED} postgresql")
+    print(f"seed {SEED}, {ON_POSTGRESQL} rounds under PostgreSQL")
+    for name, value in masters.LOGIN.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "reality").mkdir()
+    (tmp_path / "ledger").touch()
+    went_on, length = 0, 1.0
+    with postgres() as database, masters.states() as states:
+        world = masters.master(tmp_path / "master", masters.schema(database, "chaos"), states, lock=True)
+        world.module("chaos", MODULE)
+        for number in range(ON_POSTGRESQL):
+            world.components = graph(chance, tmp_path)
+            before, share = started(world), chance.uniform(0, 1.1)
+            process = start(world, "deploy", {"parallelism": 2})
+            wait_until(lambda n=before: started(world) > n)
+            began = time.monotonic()
+            if number:
+                wait_until(lambda end=began + share * length: time.monotonic() >= end)
+            else:  # in the middle of an apply, so that it is never too late
+                wait_until(lambda: (tmp_path / "ledger").stat().st_size)
+            database.kill()
+            process.communicate(timeout=300)
+            length = 0.7 * length + 0.3 * max(0.3, time.monotonic() - began)
+            database.start_again()
+            runs = world.call("history", "staging", 1)["runs"]
+            where = f"seed {SEED}, round {number}: {runs}"
+            print(where)
+            if runs and runs[0]["verb"] == "deploy" and runs[0]["status"] != "done":
+                returned = world.call("resume", runs[0]["id"])
+                assert returned["retcode"] == 0, f"{where}: {json.dumps(returned, indent=1)}"
+                went_on += 1
+            again = world.deploy()  # the first time, if it was killed before it was on record
+            assert again["retcode"] == 0, f"{where}: {json.dumps(again, indent=1)}"
+            reality = {path.name: path.read_text().strip() for path in (tmp_path / "reality").iterdir()}
+            assert reality == expected(world.components, set(world.components)), where
+            assert {step["status"] for step in world.deploy()["steps"].values()} == {"unchanged"}, where
+            nothing_is_left(world)
+            assert world.destroy()["retcode"] == 0, where
+    assert went_on  # otherwise every kill came too late to show anything
+    assert "twice" not in (tmp_path / "ledger").read_text()
 
 
 # --- on a Hive ----------------------------------------------------------------------------------------------
