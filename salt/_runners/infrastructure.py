@@ -709,7 +709,7 @@ def unlock(environment=None, component=None, reason=None, dry_run=None, **kwargs
     return _call("unlock", kwargs, environment, component, reason, dry_run)
 
 
-def strays(environment=None, components=None, adopt=None, remove=None, preserve_data=None, **kwargs):
+def strays(environment=None, components=None, adopt=None, remove=None, preserve_data=None, dry_run=None, **kwargs):
     """
     Resources with our tags that are in no state: a terraform that was killed made them without recording it.
     Exit code 2 when there are some.
@@ -729,6 +729,9 @@ def strays(environment=None, components=None, adopt=None, remove=None, preserve_
     preserve_data
         ``False`` removes the strays of stateful components too.
 
+    dry_run
+        Only name them, whatever else is asked.
+
     CLI Example:
 
     .. code-block:: bash
@@ -736,7 +739,7 @@ def strays(environment=None, components=None, adopt=None, remove=None, preserve_
         salt-run infrastructure.strays staging
         salt-run infrastructure.strays staging components=consul remove=True
     """
-    return _call("strays", kwargs, environment, components, adopt, remove, preserve_data)
+    return _call("strays", kwargs, environment, components, adopt, remove, preserve_data, dry_run)
 
 
 def prune(older_than=None, larger_than=None, dry_run=None, **kwargs):
@@ -780,7 +783,7 @@ def backup(file=None, **kwargs):
     return _call("backup", kwargs, file)
 
 
-def restore(file=None, overwrite=None, **kwargs):
+def restore(file=None, overwrite=None, dry_run=None, **kwargs):
     """
     Bring back all that a backup has, or nothing.
 
@@ -790,13 +793,16 @@ def restore(file=None, overwrite=None, **kwargs):
     overwrite
         Also if there is something already; it stays beside the state folder.
 
+    dry_run
+        Only check the backup and say what is in it.
+
     CLI Example:
 
     .. code-block:: bash
 
         salt-run infrastructure.restore /var/backups/saltform.backup
     """
-    return _call("restore", kwargs, file, overwrite)
+    return _call("restore", kwargs, file, overwrite, dry_run)
 
 
 def report(run="last", format="html", **kwargs):

@@ -24,12 +24,12 @@ from typing import Any
 
 from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
-from saltform.errors import Locked, StateError
+from saltform.errors import EXIT_CHANGES, Locked, StateError
 from saltform.files import cannot_write, make_folder
 from saltform.operations import auditing
 from saltform.operations.backup import FORMAT, LEFT_OUT, MANIFEST, RUNLOG, UNSTORED, checked_path
 from saltform.operations.history import alive
-from saltform.operations.options import flag
+from saltform.operations.options import flag, is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.runlog import RunLog, locks, now
@@ -38,7 +38,7 @@ _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
 _HERE = -100  # AT_FDCWD
 
 
-def restore(services: Services, file: Any, overwrite: Any = None) -> dict[str, Any]:
+def restore(services: Services, file: Any, overwrite: Any = None, dry_run: Any = None) -> dict[str, Any]:
     """Bring back what a backup has."""
     path, home = checked_path(file), services.settings.state_dir
     over = flag("overwrite", overwrite or False)
@@ -53,6 +53,11 @@ def restore(services: Services, file: Any, overwrite: Any = None) -> dict[str, A
         manifest = _unpack(path, fresh)
         _move_paths(fresh, manifest["state_dir"], str(home))
         lines = (fresh / RUNLOG).read_bytes().splitlines(keepends=True)
+        counted = f"{len(lines)} records and {len(manifest['files'])} files"
+        made = f"made by {manifest['by']} on {manifest['host']} at {manifest['made']}"
+        if is_dry(dry_run):
+            said = f"{home}: {counted} would be restored from {path}"
+            return result("restore", EXIT_CHANGES, environment="", summary=said, file=str(path), notes=[made])
         (fresh / RUNLOG).unlink()
         with _filled(address or fresh / "runs.sqlite", lines):
             os.sync()
@@ -60,13 +65,12 @@ def restore(services: Services, file: Any, overwrite: Any = None) -> dict[str, A
                 notes.append(f"what was there before is in {before}: remove it when it isn't needed any more")
     for environment in auditing.anchored(services):
         auditing.note(services, environment, "restore", file=str(path), made=manifest["made"])
-    made = f"made by {manifest['by']} on {manifest['host']} at {manifest['made']}"
     notes.append(f"{made}: what was applied since is not in it")
     notes.append("salt-run infrastructure.drift ENVIRONMENT shows where reality differs")
     return result(
         "restore",
         environment="",
-        summary=f"{home}: {len(lines)} records and {len(manifest['files'])} files restored from {path}",
+        summary=f"{home}: {counted} restored from {path}",
         file=str(path),
         notes=notes,
     )

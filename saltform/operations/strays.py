@@ -28,7 +28,7 @@ from saltform.operations import errored
 from saltform.operations.hiding import texts
 from saltform.operations.one_component import inputs_or_null, record_state_edited
 from saltform.operations.opened import Opened
-from saltform.operations.options import bad, flag
+from saltform.operations.options import bad, flag, is_dry
 from saltform.operations.part import TAGS, Part
 from saltform.operations.pulling import at_backend, pull
 from saltform.operations.result import result
@@ -67,8 +67,9 @@ def strays(
     adopt: Any = None,
     remove: Any = None,
     preserve_data: Any = None,
+    dry_run: Any = None,
 ) -> dict[str, Any]:
-    """Name them, adopt them, or remove them."""
+    """Name them, adopt them, or remove them; a dry run only names them."""
     adopting, removing = flag("adopt", adopt or False), flag("remove", remove or False)
     if adopting and removing:
         raise bad("remove", "adopt and remove are two answers to one question: expected one of them")
@@ -76,7 +77,7 @@ def strays(
     with Opened(services, environment) as opened:
         names = select(components, [*opened.environment.components, *opened.orphans]) if components else None
         found, notes = find(opened, names)
-        if found and (adopting or removing):
+        if found and (adopting or removing) and not is_dry(dry_run):
             return _act(opened, found, notes, "adopt" if adopting else "remove", keeping)
         if found:
             notes.append("adopt=True takes in what one planned resource alone could be, remove=True removes the rest")

@@ -59,6 +59,9 @@ def test_what_was_deployed_since_is_gone_and_all_else_is_back(deployed, tmp_path
     assert statuses(deployed.deploy())["networking"] == "applied"
     refused = deployed.call("restore", str(file))
     assert refused["error"]["summary"] == "there is something to lose" and "overwrite=True" in refused["error"]["fix"]
+    now = content(deployed)
+    tried = deployed.call("restore", str(file), True, "True")
+    assert (tried["retcode"], "would be restored" in tried["summary"], content(deployed)) == (2, True, now)
     returned = deployed.call("restore", str(file), True)
     assert returned["retcode"] == 0, returned
     assert content(deployed) == before

@@ -8,11 +8,11 @@ import sqlite3
 from pathlib import Path
 
 RUNNER = Path(__file__).parents[4] / "salt" / "_runners" / "infrastructure.py"
-# They change nothing, but for what they are there to keep in step: copies of the states, reports, who was reminded.
+# They change nothing, but for what they are there to write: copies of the states, reports, backups, who was reminded.
 # `accept_key` and `request` are called by a reactor, for a minion, and by nobody who would want to know.
 QUESTIONS = set(
     "validate plan preflight credentials graph status outputs history show log locks report audit approvals "
-    "releases diff keys sync_states accept_key request".split()
+    "releases diff keys sync_states backup accept_key request".split()
 )
 
 

@@ -76,6 +76,8 @@ def test_they_are_removed_in_the_right_order_and_what_is_in_a_state_is_not_touch
     adopted = world.call("strays", "staging", None, True)  # nothing waits to be created any more
     assert {item["id"] for item in adopted["strays"]} == set(lost)
     assert "no planned resource" in adopted["steps"]["net"]["reason"]
+    tried = world.call("strays", "staging", None, None, True, None, True)
+    assert tried["retcode"] == 2 and len(tried["strays"]) == len(world.call("strays", "staging")["strays"])
     removed = world.call("strays", "staging", None, None, True)
     assert (removed["retcode"], removed["strays"]) == (0, [])
     assert ours(hive).keys() == both.keys() - lost.keys()
