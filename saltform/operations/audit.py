@@ -41,7 +41,7 @@ def audit(
     returned = result(
         "audit",
         environment=environment or "",
-        summary=plural(len(entries), "entry").replace("entrys", "entries"),
+        summary=plural(len(entries), "entry"),
         entries=[_shown(entry) for entry in entries],
     )
     if format:

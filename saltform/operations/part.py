@@ -23,9 +23,9 @@ from saltform.config import Component
 from saltform.config.backends import block, encode
 from saltform.config.kinds import KINDS
 from saltform.credentials.lender import takes_ephemeral
-from saltform.errors import BinaryError, WorkspaceError
+from saltform.errors import BinaryError
 from saltform.events import throttled_tag
-from saltform.files import alone, cannot_write, make_folder, write_atomic
+from saltform.files import cannot_write, make_folder, write_atomic
 from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.hiding import texts
 from saltform.operations.opened import Opened
@@ -42,7 +42,8 @@ from saltform.tfstate.local import FILE as STATE_FILE
 from saltform.tfstate.versions import keep_version
 from saltform.workspace import root as roots
 from saltform.workspace.fingerprint import digest, fingerprint, release
-from saltform.workspace.folder import LOCK_FILE, Workspace, init_fingerprint
+from saltform.workspace.folder import Workspace, init_fingerprint
+from saltform.workspace.initialised import once_for_all
 from saltform.workspace.root import Inputs
 
 # What everything that a component makes says of itself, where the provider has tags: whose it is, and who began it.
@@ -341,16 +342,13 @@ class Part:
         if not upgrade and workspace.initialised_for(before):
             return
         workspace.forget_init()
-        shared = self._layout.cache / "init" / before  # the others of a kind wait, and copy what this one made
+
+        def work() -> None:
+            self.tell("initialising")
+            init.run(session, upgrade=upgrade, plugin_cache=cli_config.plugin_cache)
+
         alike = self.component.backend.type == "local"  # on a server, `init` is told which state, too
-        with alone(shared.with_suffix(".lock")):
-            if not upgrade and alike and (shared / ".terraform").is_dir():
-                _copy(shared, workspace.path)
-            else:
-                self.tell("initialising")
-                init.run(session, upgrade=upgrade, plugin_cache=cli_config.plugin_cache)
-                if not upgrade and alike:
-                    _share(workspace.path, shared)
+        once_for_all(self._layout.cache / "init" / before, workspace.path, work, share=alike and not upgrade)
         workspace.mark_initialised(wanted(workspace.provider_lock()))
 
     def _keep_provider_lock(self, content: bytes, write: bool) -> None:
@@ -403,23 +401,3 @@ class Part:
         if record.fingerprint and record.run != self.services.run_id:
             return record.release, record.binary_path
         return record.previous_release, record.previous_binary
-
-
-def _share(workspace: Path, shared: Path) -> None:
-    partial = shared.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    _copy(workspace / ".terraform", partial / ".terraform")
-    if (workspace / LOCK_FILE).exists():
-        write_atomic(partial / LOCK_FILE, (workspace / LOCK_FILE).read_bytes())
-    partial.rename(shared)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """What `init` made; its providers are links."""
-    try:
-        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
-    except shutil.Error as error:  # the errors of all files, as texts
-        _, path, why = error.args[0][0]
-        raise WorkspaceError("can't write", f"{path}: {why}", "check the folder and its disk") from None
-    except OSError as error:
-        raise cannot_write(target, error) from None
