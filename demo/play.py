@@ -8,13 +8,91 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from demo.stage import MINION, Stage
 
 # Salt 3008 writes these to stderr at the end of every salt-run; they are not ours and say nothing.
 _NOISE = ("unclosed ",)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What it shows, in a line that the summary has whole; the command as it is typed; and how that has to end."""
+
+    says: str
+    command: str
+    expected: int = 0
+
+
+# The main job, from pillar to infrastructure and back.
+MAIN = (
+    Step(
+        "Check the pillar: everything at once, before anything runs",
+        "salt-run infrastructure.validate staging",
+    ),
+    Step(
+        "Which component needs which",
+        "salt-run infrastructure.graph staging",
+    ),
+    Step(
+        "What would a deploy do? The unknown is deferred, never guessed",
+        "salt-run infrastructure.plan staging",
+        expected=2,
+    ),
+    Step(
+        "Deploy: in order, with keys that Vault lends to one process at a time",
+        "salt-run infrastructure.deploy staging",
+    ),
+    Step(
+        "The run as a page to keep or send",
+        "salt-run infrastructure.report last",
+    ),
+    Step(
+        "The outputs are pillar on the minion",
+        f"salt {MINION} pillar.get terraform:staging:consul unmask=True",
+    ),
+    Step(
+        "Deploy again: nothing changed, so no terraform is started at all",
+        "salt-run infrastructure.deploy staging",
+    ),
+    Step(
+        "Where everything stands",
+        "salt-run infrastructure.status staging",
+    ),
+    Step(
+        "Somebody changes something behind Terraform's back",
+        "python -m demo.tamper staging",
+    ),
+    Step(
+        "Drift: reality against state, never mixed up with changes of the code",
+        "salt-run infrastructure.drift staging",
+        expected=2,
+    ),
+    Step(
+        "Put back what drifted, and nothing else",
+        "salt-run infrastructure.drift staging components=networking heal=True",
+    ),
+    Step(
+        "Promote what staging has proved, with production's own addresses",
+        "salt-run infrastructure.promote staging production components=networking,data",
+    ),
+)
+END = (
+    Step(
+        "Destroy production first, and what holds data because we say so",
+        "salt-run infrastructure.destroy production yes=True preserve_data=False",
+    ),
+    Step(
+        "Then staging, in reverse order",
+        "salt-run infrastructure.destroy staging yes=True preserve_data=False",
+    ),
+    Step(
+        "Nothing is left in the cloud",
+        "hive-emulator status --data-dir {home}/hive",
+    ),
+)
 
 
 class Play:
@@ -30,64 +108,18 @@ class Play:
         return bool(self.done) and all(good for _, _, good in self.done)
 
     def all(self) -> None:
-        """The main job, from pillar to infrastructure and back."""
-        self.step(
-            "Check the pillar: everything at once, before anything runs", ["infrastructure.validate", "staging"]
-        )
-        self.step("Which component needs which", ["infrastructure.graph", "staging"])
-        self.step(
-            "What would a deploy do? What isn't known yet is deferred, never guessed",
-            ["infrastructure.plan", "staging"],
-            2,
-        )
-        self.step(
-            "Deploy: in order, with keys that Vault lends to one process at a time",
-            ["infrastructure.deploy", "staging"],
-        )
+        for step in MAIN:
+            self.step(step)
         self.keep_reports()
-        self.step(
-            "The outputs are pillar on the minion",
-            [],
-            command=["salt", MINION, "pillar.get", "terraform:staging:consul", "unmask=True"],
-        )
-        self.step(
-            "Deploy again: nothing changed, so no terraform is started at all", ["infrastructure.deploy", "staging"]
-        )
-        self.step("Where everything stands", ["infrastructure.status", "staging"])
-        self.step(
-            "Somebody changes something behind Terraform's back",
-            [],
-            command=["python", "-m", "demo.tamper", "staging"],
-        )
-        self.step(
-            "Drift: reality against state, never mixed up with changes of the code",
-            ["infrastructure.drift", "staging"],
-            2,
-        )
-        self.step(
-            "Put back what drifted, and nothing else",
-            ["infrastructure.drift", "staging", "components=networking", "heal=True"],
-        )
-        self.step(
-            "Promote what staging has proved: the same releases, with production's own names and addresses",
-            ["infrastructure.promote", "staging", "production", "components=networking,data"],
-        )
         if not self.keep:
-            self.step(
-                "Destroy production first, and what holds data only because we say so",
-                ["infrastructure.destroy", "production", "yes=True", "preserve_data=False"],
-            )
-            self.step(
-                "Then staging, in reverse order",
-                ["infrastructure.destroy", "staging", "yes=True", "preserve_data=False"],
-            )
-            self.step("Nothing is left in the cloud", [], command=["hive-emulator", "status", *self._data_dir()])
+            for step in END:
+                self.step(step)
 
-    def step(self, says: str, runner: Sequence[str], expected: int = 0, command: Sequence[str] = ()) -> None:
+    def step(self, step: Step) -> None:
         """One command, shown as it is typed; its exit code is part of the promise."""
-        argv = list(command) or ["salt-run", *runner]
+        argv = [word.format(home=self.stage.home) for word in shlex.split(step.command)]
         bold, dim, plain = ("\033[1m", "\033[36m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
-        print(f"\n{bold}{len(self.done) + 1}. {says}{plain}\n{dim}$ {shlex.join(argv)}{plain}", flush=True)
+        print(f"\n{bold}{len(self.done) + 1}. {step.says}{plain}\n{dim}$ {shlex.join(argv)}{plain}", flush=True)
         began = time.monotonic()
         with subprocess.Popen(
             argv, env={**os.environ, **self.stage.environment()}, stderr=subprocess.PIPE, text=True
@@ -95,27 +127,24 @@ class Play:
             for line in process.stderr or ():
                 if not line.startswith(_NOISE):
                     print(line, end="", file=sys.stderr, flush=True)
-        good = process.returncode == expected
-        self.done.append((says, time.monotonic() - began, good))
+        good = process.returncode == step.expected
+        self.done.append((step.says, time.monotonic() - began, good))
         if not good:
-            print(f"exit code {process.returncode}, expected {expected}: see {self.stage.home}/logs")
+            print(f"exit code {process.returncode}, expected {step.expected}: see {self.stage.home}/logs")
 
     def keep_reports(self) -> None:
         """The deploy as a page to look at, also after the demo has cleaned up."""
         folder = self.stage.home / "reports"
         folder.mkdir(exist_ok=True)
-        self.step("The run as a page to keep or send", ["infrastructure.report", "last"])
         for path in (self.stage.home / "state" / "runs").glob("*/report.*"):
             shutil.copy(path, folder / f"{path.parent.name}{path.suffix}")
 
     def summary(self, seconds: float) -> None:
-        print(f"\n{'step':<72} {'seconds':>8}")
+        wide = max((len(says) for says, *_ in self.done), default=0)
+        print(f"\n{'step':<{wide}} {'seconds':>8}")
         for says, took, good in self.done:
-            print(f"{says[:70]:<72} {took:>8.1f} {'' if good else '  FAILED'}")
+            print(f"{says:<{wide}} {took:>8.1f}{'' if good else '  FAILED'}")
         reports = sorted((self.stage.home / "reports").glob("*"))
         print(f"\n{sum(good for *_, good in self.done)} of {len(self.done)} steps went well in {seconds:.0f} s.")
         for path in reports:
             print(f"report: {os.path.relpath(path, Path.cwd())}")
-
-    def _data_dir(self) -> list[str]:
-        return ["--data-dir", str(self.stage.home / "hive")]

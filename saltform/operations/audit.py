@@ -10,6 +10,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
+from saltform.config.load import ROOT
 from saltform.config.names import nearest
 from saltform.config.reader import parse_duration
 from saltform.errors import EXIT_DONE, EXIT_FAILED, UnknownName
@@ -33,10 +34,11 @@ def audit(
     if str(format or "") not in FORMATS:
         raise bad("format", f"found {format!r}, expected csv, or nothing for a table")
     log, begin = services.runlog.audit, _since(since)
-    known = sorted({*log.environments(), *anchored(services)})  # one that was wiped out has an anchor still
+    touched = {*log.environments(), *anchored(services)}  # one that was wiped out has an anchor still
+    known = sorted({*touched, *((services.pillar.get(ROOT) or {}).get("environments") or {})})
     if environment and environment not in known:
-        raise UnknownName("audit of environment", environment, known, nearest(environment, known))
-    names = [environment] if environment else known
+        raise UnknownName("environment", environment, known, nearest(environment, known))
+    names = [environment] if environment else sorted(touched)
     entries = [entry for name in names for entry in log.entries(name, begin)]
     returned = result(
         "audit",

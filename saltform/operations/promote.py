@@ -24,7 +24,7 @@ from saltform.operations.gates import Gate, gates, shown, why_not
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.promoted import on_record, promoted_set
-from saltform.operations.releases_file import keep_in_pillar, written_by_us
+from saltform.operations.releases_file import keep_in_pillar, refuse_edited, written_by_us
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.runlog import ComponentRecord, RunRecord
@@ -56,6 +56,7 @@ def promote(services: Services, source: str, environment: str, given: Mapping[st
             options = dataclasses.replace(options, components=tuple(records))
         if options.dry_run:
             return planned.run_plan(opened, options, "promote", notes) | {"promotion": told}
+        refuse_edited(opened)
         return go_on(opened, options, None, notes) | {"promotion": told}
 
 

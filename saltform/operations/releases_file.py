@@ -2,6 +2,7 @@
 
 It is committed to the branch without touching anybody's index: blob, tree and commit are made apart, and the branch
 is moved only if nobody else has moved it meanwhile. Where the branch is checked out, the file is brought up to date.
+If somebody is editing it there, nothing is promoted or rolled back; an edit that began since then is left as it is.
 """
 
 from __future__ import annotations
@@ -44,6 +45,19 @@ def keep_in_pillar(opened: Opened, returned: dict[str, Any]) -> None:
     opened.services.runlog.set_notes(returned["run"], returned["notes"])
 
 
+def refuse_edited(opened: Opened) -> None:
+    """Before anything is promoted or rolled back: an edit that is not committed could not be brought up to date."""
+    where = opened.services.settings.releases
+    if where is not None and opened.environment.promoted_from:
+        repository = _Repository(opened.services, where)
+        if repository.edited(repository.newest()):
+            raise SaltformError(
+                "the file of the promoted releases is being edited",
+                f"{where.repository / where.file} has a change that is not committed",
+                "commit it or take it back there first",
+            )
+
+
 def written_by_us(services: Services, environment: str, pins: Mapping[str, str]) -> set[str]:
     """The pins that only repeat what is on record, in a repository that is written anew with it."""
     if services.settings.releases is None:
@@ -75,9 +89,10 @@ class _Repository:
     def commit(self, text: str, environment: str, run: str) -> str:
         """The new commit; empty when the file says this already."""
         for attempt in range(TRIES):
-            old = self._git("rev-parse", "--verify", "--quiet", f"refs/heads/{self._where.branch}^{{commit}}")
+            old = self.newest()
             if self._says(old, text):
                 return ""
+            edited = self.edited(old)
             with tempfile.TemporaryDirectory(dir=self._services.layout.run(run)) as folder:
                 new = self._made(old, text, Path(folder), f"Promoted releases of {environment} (run {run})")
             try:
@@ -86,7 +101,7 @@ class _Repository:
                 if attempt == TRIES - 1:
                     raise
                 continue
-            self._check_out()
+            self._check_out(edited)
             return new
         raise AssertionError("the last try returns or raises")
 
@@ -105,11 +120,36 @@ class _Repository:
         tree = self._git("write-tree", env=index)
         return self._git("commit-tree", tree, "-p", old, "-m", message)
 
-    def _check_out(self) -> None:
-        """The file alone, if this branch is what the repository's own folder shows."""
+    def newest(self) -> str:
+        """The branch's newest commit."""
+        return self._git("rev-parse", "--verify", "--quiet", f"refs/heads/{self._where.branch}^{{commit}}")
+
+    def edited(self, commit: str) -> bool:
+        """Whether the file in the repository's own folder is neither as in this commit nor as in the one before.
+
+        The one before: whoever committed the newest may have been killed before the file was brought up to date.
+        """
+        if not self._checked_out() or not (self._where.repository / self._where.file).is_file():
+            return False
+        two = self._git("rev-list", "--first-parent", "--max-count=2", commit).split()
+        listed = (self._git("ls-tree", each, "--", self._where.file).split() for each in two)
+        return self._git("hash-object", "--", self._where.file) not in {words[2] for words in listed if words}
+
+    def _checked_out(self) -> bool:
+        """Whether this branch is what the repository's own folder shows."""
         if self._git("rev-parse", "--is-bare-repository") == "true":
-            return
-        if self._git("rev-parse", "--abbrev-ref", "HEAD") == self._where.branch:
+            return False
+        return self._git("rev-parse", "--abbrev-ref", "HEAD") == self._where.branch
+
+    def _check_out(self, edited: bool) -> None:
+        """The file alone, and not over somebody's edit."""
+        if edited:
+            raise SaltformError(
+                "the promoted releases are committed, and the file that is checked out does not have them",
+                f"{self._where.repository / self._where.file} has a change that is not committed, and was left alone",
+                f"git -C {self._where.repository} checkout HEAD -- {self._where.file}   # the change is lost then",
+            )
+        if self._checked_out():
             self._git("checkout", "--quiet", "HEAD", "--", self._where.file)
 
     def _git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:

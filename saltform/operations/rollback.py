@@ -31,7 +31,7 @@ from saltform.operations.options import Options
 from saltform.operations.part import Part
 from saltform.operations.plan import Planner
 from saltform.operations.released import check_secrets, check_within_reach, needs_of
-from saltform.operations.releases_file import keep_in_pillar
+from saltform.operations.releases_file import keep_in_pillar, refuse_edited
 from saltform.operations.result import result
 from saltform.operations.running import Run, Work
 from saltform.operations.services import Services
@@ -78,6 +78,8 @@ def rollback(services: Services, environment: str, given: Mapping[str, Any]) -> 
         if not back:
             said = f"rollback {environment}: nothing to do, it is {goal.said}"
             return result("rollback", environment=environment, summary=said, steps={}, notes=[])
+        if not options.dry_run:
+            refuse_edited(opened)
         return execute(opened, options, back, [f"back to {goal.said}"])
 
 

@@ -71,3 +71,8 @@ def test_bad_questions_are_refused(staging):
     assert staging.call("audit", "stagin")["error"]["detail"].endswith("Did you mean 'staging'?")
     assert staging.call("audit", "staging", "yesterday")["error"]["summary"] == "bad argument 'since'"
     assert staging.call("audit", "staging", None, None, "xml")["error"]["summary"] == "bad argument 'format'"
+
+
+def test_an_environment_that_nobody_has_touched_yet_has_no_entries(world):
+    found = world.call("audit", "staging", None, True)
+    assert (found["retcode"], found["entries"], found["problems"]) == (0, [], [])

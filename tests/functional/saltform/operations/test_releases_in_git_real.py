@@ -82,6 +82,31 @@ def test_what_is_promoted_or_rolled_back_is_committed_and_followed(world):
     assert yaml.safe_load((world.repository / FILE).read_text())["infrastructure"]["releases"] == first
 
 
+def test_an_edit_of_the_file_that_is_not_committed_is_never_lost(world, monkeypatch):
+    assert world.call("promote", "staging", "production", {})["retcode"] == 0
+    path, kept, first = world.repository / FILE, (world.repository / FILE).read_text(), world.promoted()
+    path.write_text(edited := f"{kept}# mine\n")
+    world.module("base", BASE.replace("input            = var.name", 'input            = "new ${var.name}"'))
+    world.deploy()
+    refused = world.call("promote", "staging", "production", {})
+    assert refused["error"]["summary"] == "the file of the promoted releases is being edited"
+    assert (path.read_text(), world.promoted()) == (edited, first)
+    # An edit that begins while it is promoted: what is promoted is committed, the edit stays, and the way out works.
+    monkeypatch.setattr("saltform.operations.promote.refuse_edited", lambda _: None)
+    late = world.call("promote", "staging", "production", {})
+    assert (late["retcode"], path.read_text()) == (1, edited)
+    assert late["error"]["detail"].endswith("was left alone")
+    assert yaml.safe_load(git(world.repository, "show", f"main:{FILE}"))["infrastructure"]["releases"] != first
+    git(world.repository, "checkout", "HEAD", "--", FILE)
+    assert set(statuses(world.call("deploy", "production", {})).values()) == {"unchanged"}
+    path.write_text(edited)
+    assert "being edited" in world.call("rollback", "production", {})["error"]["summary"]
+    # As it was before the last commit: whoever committed was killed, and that is nobody's edit.
+    path.write_text(kept)
+    assert world.call("rollback", "production", {})["retcode"] == 0
+    assert git(world.repository, "status", "--short") == ""
+
+
 def test_a_bare_repository_and_another_branch_will_do(world):
     bare = world.home / "pillar.git"
     git(world.home, "clone", "-q", "--bare", str(world.repository), str(bare))
@@ -92,8 +117,14 @@ def test_a_bare_repository_and_another_branch_will_do(world):
     assert git(bare, "ls-tree", "--name-only", "main") == "top.sls"
 
 
-def test_what_can_not_be_committed_fails_the_run_and_says_so(world):
+def test_what_can_not_be_committed_fails_the_run_and_says_so(world, monkeypatch):
     world.branch = "gone"
+    refused = world.call("promote", "staging", "production", {})  # before anything is applied, where that is known
+    assert (refused["error"]["summary"], "steps" in refused) == (
+        "the promoted releases could not be committed",
+        False,
+    )
+    monkeypatch.setattr("saltform.operations.promote.refuse_edited", lambda _: None)
     returned = world.call("promote", "staging", "production", {})
     assert (returned["retcode"], statuses(returned)) == (1, {"networking": "applied"})
     assert returned["error"]["summary"] == "the promoted releases could not be committed"
