@@ -1,4 +1,6 @@
-"""approvals: what waits for a person, who can act, until when. Looking reminds of what is about to expire."""
+"""approvals: what waits for a person, who can act, until when. Looking reminds of what is about to expire, and clears
+away what another master has settled.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from saltform.errors import SaltformError
 from saltform.events import approval_tag
 from saltform.operations.approving import request_entry
 from saltform.operations.deciding import rules
+from saltform.operations.kept_plans import forget_settled
 from saltform.operations.permission import who_may_approve
 from saltform.operations.result import result
 from saltform.operations.services import Services
@@ -22,6 +25,7 @@ SOON = 0.25  # of a request's time: when less is left, who has to act is told ag
 def approvals(services: Services, environment: str | None = None) -> dict[str, Any]:
     """Every request that isn't settled, of one environment or of all."""
     found, notes = [], []
+    forget_settled(services)
     if environment:
         rules(services, environment)  # misspelt?
     for request in services.runlog.approvals.all(environment):

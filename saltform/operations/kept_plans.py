@@ -14,10 +14,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from saltform.errors import PlanError
 from saltform.files import write_atomic
-from saltform.layout import Layout
+from saltform.layout import KEPT_PLANS, Layout
+from saltform.operations.history import alive
+from saltform.operations.services import Services
+from saltform.operations.snapshot import forget_kept_plans
 from saltform.plan import Plan, digest
 from saltform.plan.keeping import dumped, loaded
-from saltform.runlog.approvals import Request
+from saltform.runlog.approvals import REJECTED, Request
 from saltform.workspace.fingerprint import private_key
 
 _NONCE = 12
@@ -79,6 +82,22 @@ class KeptPlans:
 
     def _path(self, component: str, kind: str) -> Path:
         return self._folder / f"{component}.{kind}"
+
+
+def forget_settled(services: Services) -> None:
+    """Plans on this disk that nobody will apply, because another master has ended their run or turned them down."""
+    log = services.runlog.approvals
+    for folder in services.layout.kept_plans("any").parents[1].glob(f"*/{KEPT_PLANS}"):
+        run = folder.parent.name
+        if alive(services, run):
+            continue
+        requests = log.of_run(run)
+        if not requests:
+            forget_kept_plans(folder.parent)
+        for said in log.decisions(run):
+            request = requests.get(said.component)
+            if said.decision == REJECTED and request is not None and request.digest == said.digest:
+                KeptPlans(services.layout, run).forget(said.component)
 
 
 def _altered(request: Request, detail: str) -> PlanError:

@@ -1,7 +1,8 @@
 """prune: what nobody needs any more goes, by age and by size.
 
 1. By age: runs with their steps, logs and folders; releases and modules that only they named; workspaces, initialised
-   folders and clones that nobody has used since; findings of drift that are over.
+   folders and clones that nobody has used since; findings of drift that are over; states as they were before they
+   were moved to another backend.
 2. By size: when what is left of workspaces, caches and logs is larger than `larger_than`, the oldest of them go until
    it isn't. Nothing there is lost for good: workspaces and caches are made anew, and of runs only the logs go.
 3. Never: the audit, states and their versions, a release that can still be promoted or rolled back to, the folder of
@@ -25,6 +26,7 @@ from saltform.config.reader import parse_duration
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Locked, SaltformError
 from saltform.operations import auditing, errored
 from saltform.operations.history import alive
+from saltform.operations.kept_plans import forget_settled
 from saltform.operations.options import bad, flag
 from saltform.operations.result import result
 from saltform.operations.resume import check_resumable, unfinished
@@ -37,7 +39,7 @@ from saltform.workspace.modules import FILES
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?")
 _UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 HOUR, DAY = 3600.0, 86400.0
-KINDS = ("modules", "workspaces", "caches", "logs")
+KINDS = ("modules", "workspaces", "caches", "logs", "backups")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def prune(services: Services, older_than: Any, larger_than: Any = None, dry_run:
         environments = Counter(environment for run, environment in log.runs().items() if run in runs)
         log.forget(runs, releases, before)
         old = [item for item in old if _remove(services, item)]
+        forget_settled(services)
         _drop_unlinked(services.layout.modules / FILES, time.time() - seconds)
         for environment, count in environments.items():
             auditing.note(services, environment, "prune", runs=count, older_than=str(older_than))
@@ -147,6 +150,10 @@ def _by_age(
     for path in _folders(layout.modules):
         if path.name not in (*wanted, FILES) and _used(path) < before:
             yield _old("modules", path)
+    for path in layout.moved_state("any", "any", "any").parents[2].rglob("*.tfstate"):
+        found = path.stat()
+        if found.st_mtime < before:
+            yield Old("backups", path, found.st_size, found.st_mtime)
     yield from (item for item in _rebuildable(services) if item.used < before)
 
 
@@ -215,7 +222,7 @@ def _used(path: Path) -> float:
 
 
 def _remove(services: Services, item: Old) -> bool:
-    """A folder of that name is gone at once, so that nobody meets half of one; never while somebody is in it."""
+    """What has that name is gone at once, so that nobody meets half of it; never while somebody is in it."""
     path = item.path
     doomed = path.with_name(f".{path.name}.pruned")
     try:
@@ -223,7 +230,10 @@ def _remove(services: Services, item: Old) -> bool:
             path.rename(doomed)
     except (Locked, OSError):
         return False  # somebody works there, or was faster
-    shutil.rmtree(doomed, ignore_errors=True)
+    if doomed.is_dir():
+        shutil.rmtree(doomed, ignore_errors=True)
+    else:
+        doomed.unlink(missing_ok=True)
     return True
 
 

@@ -32,6 +32,7 @@ from saltform.operations.releases_file import keep_in_pillar
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run, Work
 from saltform.operations.services import Services
+from saltform.operations.snapshot import forget_kept_plans
 from saltform.runlog import RunRecord, StepRecord
 from saltform.status import Status
 from saltform.workspace.root import Unknown
@@ -45,7 +46,10 @@ class _Undoing(Run):
 
     def _pump(self, work: Work, names: list[str] | None = None) -> None:
         # Now that this run is on record: from here on this one can be resumed, and the other can't.
-        self.opened.services.runlog.set_rolled_back_by(str(self.options["run"]), self.opened.services.run_id)
+        services, undone = self.opened.services, str(self.options["run"])
+        services.runlog.set_rolled_back_by(undone, services.run_id)
+        services.runlog.approvals.withdraw(undone)  # nobody has to decide what will not be done
+        forget_kept_plans(services.layout.run(undone))
         super()._pump(work)
         self.opened.forget_records()
         for name in self.graph.reversed_().order():

@@ -194,6 +194,19 @@ def test_what_was_approved_goes_on_when_something_else_was_rejected(asked, on_er
     assert (resumed["retcode"], "rollback" in resumed) == (130, False)
 
 
+def test_what_waited_in_a_run_that_was_undone_is_not_asked_for_any_more(asked):
+    asked.components = {
+        "made": {"module": "base", "variables": {"name": "made"}, "approval": {"when": "never"}},
+        "waits": {"module": "base", "variables": {"name": "waits"}},
+        "fails": {"module": "shell", "variables": {"command": "false"}, "approval": {"when": "never"}},
+    }
+    rule(asked)
+    undone = asked.deploy(on_error="rollback")
+    assert statuses(undone)["waits"] == "awaiting approval" and undone["rollback"]["retcode"] == 0, undone
+    assert asked.call("approvals", None)["requests"] == []
+    assert kept(asked, undone["run"]) == []
+
+
 def test_one_component_is_approved_and_the_others_wait(asked):
     asked.components = {name: {"module": "base", "variables": {"name": name}} for name in ("one", "two")}
     rule(asked)

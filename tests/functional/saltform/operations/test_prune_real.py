@@ -64,6 +64,18 @@ def test_what_is_old_goes_and_the_rest_works_as_before(old):
     assert old.call("prune", "90d")["removed"]["runs"] == 0
 
 
+def test_the_backup_of_a_state_that_was_moved_goes_with_the_runs_of_its_time(old):
+    layout = Layout(old.state_dir)
+    for run, moment in (("1", LONG_AGO), ("2", time.time())):
+        path = layout.moved_state("staging", "a", run)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+        os.utime(path, (moment, moment))
+    assert old.call("prune", "90d", None, True)["removed"]["backups"] == 1
+    assert old.call("prune", "90d")["removed"]["backups"] == 1
+    assert [path.name for path in old.state_dir.glob("moved-states/*/*/*")] == ["2.tfstate"]
+
+
 def test_by_size_the_oldest_that_can_be_made_anew_goes_and_nobody_is_disturbed(old):
     with locks.hold(Layout(old.state_dir).component_lock("staging", "a"), {"run": "7"}, "a"):
         done = old.call("prune", "3650d", "1B")

@@ -107,6 +107,26 @@ def test_a_run_is_cancelled_from_the_other_master_and_resumed_where_it_was(two):
     assert one.call("resume", run["id"])["retcode"] == 0
 
 
+def test_plans_that_another_master_has_turned_down_are_not_kept_here(two):
+    one, other = two
+    components = {name: {"module": "base", "variables": {"name": name}} for name in ("a", "b")}
+    for world in two:
+        world.infrastructure["environments"] = {"staging": {"components": components, "approval": {"when": "always"}}}
+
+    def kept():
+        return sorted(path.name for path in one.state_dir.glob("runs/*/plans/*"))
+
+    run = one.deploy()["run"]
+    assert kept() == ["a.meaning", "a.plan", "b.meaning", "b.plan"]
+    bob = other.services(author="bob", origin="master")
+    assert other.call("reject", run, "a", services=bob)["retcode"] == 0
+    assert len(one.call("approvals", "staging")["requests"]) == 1
+    assert kept() == ["b.meaning", "b.plan"]
+    assert other.call("abandon", run)["retcode"] == 0
+    assert one.call("prune", "90d")["retcode"] == 0
+    assert kept() == []
+
+
 def test_a_dead_masters_lock_is_taken_over_when_its_terraform_has_ended(two):
     one, other = two
     process = begun(one)
