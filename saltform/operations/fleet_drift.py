@@ -12,7 +12,7 @@ from typing import Any
 from saltform.config import Component
 from saltform.errors import SaltformError
 from saltform.fleet import Answer, Target
-from saltform.operations.fleet_states import failures, would_change
+from saltform.operations.fleet_states import failures, has_no_states, would_change
 from saltform.operations.services import Services
 
 PING = 15.0  # seconds that a minion has to say that it is there
@@ -32,8 +32,7 @@ def look_at_fleet(services: Services, component: Component) -> dict[str, dict[st
         found = services.fleet.call(here, "state.apply", given, CHECK, services.cancel) if here else {}
     except SaltformError as error:
         return {shown(target): {"status": UNKNOWN, "why": f"{error.summary}: {error.detail}"}}
-    known = {minion: _standing(found.get(minion)) for minion in here}
-    return known | dict(_absent(component, target, known))
+    return {minion: _standing(found.get(minion)) for minion in here} | dict(_absent(component, target, answers))
 
 
 def shown(target: Target) -> str:
@@ -43,14 +42,20 @@ def shown(target: Target) -> str:
 def _standing(answer: Answer | None) -> dict[str, Any]:
     if answer is None or not isinstance(answer.value, dict):
         return {"status": UNKNOWN, "why": failures(answer)[0]}
+    if has_no_states(answer):
+        return {"status": CLEAN, "why": "no states are meant for it"}
     states = would_change(answer)
     return {"status": DRIFTED, "states": states} if states else {"status": CLEAN}
 
 
-def _absent(component: Component, target: Target, here: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for minion in component.minions:
-        if minion not in here:
-            yield minion, {"status": UNKNOWN, "why": "it does not answer"}
+def _absent(
+    component: Component, target: Target, answers: Mapping[str, Answer | None]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Who is meant, by name or by the target, and says nothing; and those whom nobody can name."""
+    silent = [minion for minion in dict.fromkeys([*component.minions, *answers]) if answers.get(minion) is None]
+    for minion in silent:
+        yield minion, {"status": UNKNOWN, "why": "it does not answer"}
     expect = component.converge.expect if component.converge else 0
-    if len(here) < expect and not component.minions:
-        yield shown(target), {"status": UNKNOWN, "why": f"{len(here)} of {expect} minions answer"}
+    if len(answers) < expect and not component.minions:
+        here = len(answers) - len(silent)
+        yield shown(target), {"status": UNKNOWN, "why": f"{here} of {expect} minions answer"}

@@ -7,6 +7,7 @@ from typing import Any
 
 from saltform.fleet import Answer
 
+_NOTHING = "no_|-states_|-states_|-None"  # what Salt returns when no top file matches the minion
 _LONGEST = 200  # characters of a comment
 
 
@@ -22,6 +23,11 @@ def failures(answer: Answer | None) -> list[str]:
         for tag, item in _in_order(answer.value)
         if item.get("result") is False
     ]
+
+
+def has_no_states(answer: Answer) -> bool:
+    """Whether there is no highstate for this minion at all: nothing that it could differ from."""
+    return set(answer.value) == {_NOTHING}
 
 
 def would_change(answer: Answer) -> list[dict[str, str]]:

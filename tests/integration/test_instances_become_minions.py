@@ -1,10 +1,13 @@
-"""A real apply brings a real minion up: its token lets it in, what needs it waits for its highstate, and a destroy
-takes its key away. Terraform, aws provider, master and minion are real; the cloud is the emulator.
+"""A real apply brings a real minion up: its token lets it in, what needs it waits for its highstate, a drift check
+looks at both, and a destroy takes its key away. Terraform, aws provider, master and minion are real; the cloud is the
+emulator. One life, told in the order of the tests.
 """
 
 from __future__ import annotations
 
 import contextlib
+import getpass
+import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,9 +18,11 @@ import pytest
 import yaml
 
 from hive_emulator.testing import RunningHive, running_emulator
+from saltform.operations import fleet_drift
+from saltform.report import text
 from saltform.runlog import RunLog
 from tests.support import machines
-from tests.support.cluster import ROOT, Cluster, data, wait_for
+from tests.support.cluster import ROOT, Cluster, Ended, data, wait_for
 
 MINION = "host-1"
 HOSTS = """
@@ -57,7 +62,7 @@ output "address" { value = aws_instance.this["host-1"].private_ip }
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def room() -> Iterator[Path]:
     """Where the machines are: a short path, because a minion has sockets in there."""
     with tempfile.TemporaryDirectory(prefix="m-") as folder:
@@ -68,15 +73,21 @@ def room() -> Iterator[Path]:
                 machines.terminate(machine)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def hive(room: Path) -> Iterator[RunningHive]:
     hook = f"{sys.executable} {ROOT / 'tests' / 'support' / 'machines.py'} {room}"
     with running_emulator(options=["--on-launch", hook, "--on-terminate", hook]) as running:
         yield running
 
 
-@pytest.fixture
-def hosted(master: Any, cluster_files: Cluster, hive: RunningHive, tmp_path: Path) -> Cluster:
+@pytest.fixture(scope="module")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the minion's highstate writes."""
+    return tmp_path_factory.mktemp("host") / "address"
+
+
+@pytest.fixture(scope="module")
+def hosted(master: Any, cluster_files: Cluster, hive: RunningHive, configured: Path) -> Cluster:
     """The cluster with an environment `hosted`: hosts that converge, and an app on them."""
     cluster = cluster_files
     folder = cluster.folder / "modules" / "hosts"
@@ -101,10 +112,23 @@ def hosted(master: Any, cluster_files: Cluster, hive: RunningHive, tmp_path: Pat
     path.write_text(yaml.safe_dump(tree))
     (cluster.sls / "top.sls").write_text("base: {'role:host': [{match: grain}, host]}\n")
     (cluster.sls / "host.sls").write_text(
-        f"{tmp_path}/address:\n  file.managed:\n"
+        f"{configured}:\n  file.managed:\n"
         "    - contents: {{ pillar['terraform']['hosted']['hosts']['address'] | json }}\n"
     )
     return cluster
+
+
+@pytest.fixture(scope="module")
+def deployed(hosted: Cluster) -> Ended:
+    ended = hosted.runner("deploy", "hosted")
+    assert ended.exit_code == 0, ended.stdout + ended.stderr
+    return ended
+
+
+@pytest.fixture(scope="module")
+def instance(deployed: Ended) -> str:
+    [instance] = deployed.tree["outputs"]["hosts"]["minions"].values()
+    return str(instance)
 
 
 def keys(master: Any) -> list[str]:
@@ -112,27 +136,80 @@ def keys(master: Any) -> list[str]:
     return [path.parent.name for path in Path(master.config["pki_dir"]).rglob(MINION)]
 
 
-def test_an_instance_becomes_a_minion_and_goes_with_its_key(
-    hosted: Cluster, master: Any, room: Path, tmp_path: Path
+def ask(cluster: Cluster, verb: str, *arguments: str) -> dict[str, Any]:
+    """What a verb of the runner returns. No process is started for asking."""
+    import salt.config
+    import salt.runner
+
+    options = salt.config.master_config(str(cluster.master_config / "master"))
+    asked = {"arg": list(arguments), "kwarg": {}, "__user__": getpass.getuser()}
+    with salt.runner.RunnerClient(options) as client:
+        returned: dict[str, Any] = client.low(f"infrastructure.{verb}", asked, print_event=False)
+    assert "error" not in returned, returned["error"]
+    return returned
+
+
+def drift(cluster: Cluster) -> dict[str, Any]:
+    return ask(cluster, "drift", "hosted", "hosts")
+
+
+def test_an_instance_becomes_a_minion_and_what_needs_it_waits(
+    hosted: Cluster, deployed: Ended, instance: str, master: Any, configured: Path
 ) -> None:
-    deployed = hosted.runner("deploy", "hosted")
-    assert deployed.exit_code == 0, deployed.stdout + deployed.stderr
     steps = deployed.tree["steps"]
     assert {name: step["status"] for name, step in steps.items()} == {"hosts": "applied", "app": "applied"}
     # The highstate saw the address that the apply had made a moment before.
-    address = deployed.tree["outputs"]["hosts"]["address"]
-    assert (tmp_path / "address").read_text().strip() == address
+    assert configured.read_text().strip() == deployed.tree["outputs"]["hosts"]["address"]
     assert keys(master) == ["minions"]
-    [instance] = deployed.tree["outputs"]["hosts"]["minions"].values()
     held = hosted.runner("keys", "hosted")
     assert held.exit_code == 0, held.stdout
     found = held.tree["components"]["hosts"][MINION]
     assert (found["instance"], found["token"].split()[0]) == (instance, "used")
-
     with contextlib.closing(RunLog(hosted.layout.runlog)) as log:
         on_record = {step.component: step for step in log.steps(deployed.tree["run"])}
     assert on_record["app"].started >= on_record["hosts"].ended
 
+
+def test_drift_of_the_instance_and_of_its_minion_is_one_report(
+    hosted: Cluster, hive: RunningHive, instance: str, configured: Path
+) -> None:
+    before = drift(hosted)
+    assert (before["retcode"], before["steps"]["hosts"]["check"]["fleet"]) == (0, {MINION: {"status": "clean"}})
+
+    configured.write_text("hush-hush\n")
+    hive.client("ec2").create_tags(Resources=[instance], Tags=[{"Key": "Name", "Value": "by hand"}])
+    returned = drift(hosted)
+    found = returned["steps"]["hosts"]["check"]
+    assert (returned["retcode"], found["status"]) == (2, "drifted")
+    assert [(entry["attribute"], entry["after"]) for entry in found["findings"]] == [("tags.Name", "by hand")]
+    [state] = found["fleet"][MINION]["states"]
+    assert state["state"] == f"file.managed {configured}"
+    # The same as a table, as JSON and as Markdown.
+    as_json, as_markdown = (
+        Path(ask(hosted, "report", returned["run"], form)["path"]).read_text() for form in ("json", "markdown")
+    )
+    assert json.loads(as_json)["steps"]["hosts"]["check"]["fleet"] == found["fleet"]
+    for said in (text.render(returned), as_markdown.replace("\\", "")):
+        assert f"{MINION}: file.managed {configured}" in said
+        assert 'tags.Name: nothing → "by hand"' in said
+        assert "hush-hush" not in said  # what is in its files is the minion's
+
+
+def test_a_minion_that_does_not_answer_is_unknown(
+    hosted: Cluster, hive: RunningHive, instance: str, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hive.client("ec2").delete_tags(Resources=[instance], Tags=[{"Key": "Name"}])
+    machines.terminate(room / instance)
+    monkeypatch.setattr(fleet_drift, "PING", 2.0)  # nobody is there to need longer
+    returned = drift(hosted)
+    found = returned["steps"]["hosts"]["check"]
+    assert (returned["retcode"], found["status"], found["findings"]) == (1, "unknown", [])
+    assert found["fleet"] == {MINION: {"status": "unknown", "why": "it does not answer"}}
+
+
+def test_a_destroy_takes_the_machine_and_its_key_away(
+    hosted: Cluster, instance: str, master: Any, room: Path
+) -> None:
     destroyed = hosted.runner("destroy", "hosted", "yes=True")
     assert destroyed.exit_code == 0, destroyed.stdout + destroyed.stderr
     assert keys(master) == []

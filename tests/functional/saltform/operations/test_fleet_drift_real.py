@@ -78,8 +78,23 @@ def test_a_minion_that_does_not_answer_is_unknown_and_not_clean(world):
     returned = call(world, "drift")
     assert (returned["retcode"], standing(returned)) == (1, {"consul": "unknown", "other": "clean"})
     assert statuses(returned)["consul"] == "failed"
-    assert "1 of 2 minions answer" in returned["steps"]["consul"]["error"]["detail"]
-    assert "is unknown" in text.render(returned)
+    assert "consul-2: it does not answer" in returned["steps"]["consul"]["error"]["detail"]
+    assert "consul-2 is unknown" in text.render(returned)
+    # Even where fewer would be enough for a deploy; and who never came has no name.
+    world.components["consul"]["converge"]["expect"] = 1
+    assert standing(call(world, "drift"))["consul"] == "unknown"
+    world.components["consul"]["converge"]["expect"] = 3
+    said = call(world, "drift")["steps"]["consul"]["error"]["detail"]
+    assert said == "consul-2: it does not answer; consul-*: 1 of 3 minions answer"
+
+
+def test_a_minion_that_has_no_highstate_has_nothing_to_differ_from(world):
+    nothing = {"no_|-states_|-states_|-None": {"result": False, "comment": "No Top file", "__run_num__": 0}}
+    world.fleet.answers["state.apply"] = lambda _minion: nothing
+    returned = call(world, "drift")
+    assert standing(returned)["consul"] == "clean"
+    found = returned["steps"]["consul"]["check"]["fleet"]["consul-1"]
+    assert found == {"status": "clean", "why": "no states are meant for it"}
 
 
 def test_a_highstate_that_cannot_be_compiled_is_unknown(world):
