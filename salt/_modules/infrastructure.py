@@ -17,11 +17,11 @@ def __virtual__():
 
 
 def _ask(verb, *arguments):
-    from saltform import bridge
+    from saltform.bridge.minion import minion_call
 
     dunders = {name: globals()[name] for name in ("__opts__", "__pillar__", "__salt__", "__context__")}
     work = getattr(importlib.import_module(f"saltform.operations.{verb}"), verb)
-    return bridge.minion_call(dunders, work, *arguments)
+    return minion_call(dunders, work, *arguments)
 
 
 def components(environment):

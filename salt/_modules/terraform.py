@@ -20,11 +20,11 @@ def __virtual__():
 
 
 def _do(command, *arguments):
-    from saltform import bridge
+    from saltform.bridge.minion import minion_call
     from saltform.operations import component_commands
 
     dunders = {name: globals()[name] for name in ("__opts__", "__pillar__", "__salt__", "__context__")}
-    return bridge.minion_call(dunders, getattr(component_commands, command), *arguments)
+    return minion_call(dunders, getattr(component_commands, command), *arguments)
 
 
 def version(name=None):

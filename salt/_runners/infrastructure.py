@@ -21,10 +21,10 @@ def __virtual__():
 
 def _call(verb, unknown, *arguments):
     """Every function takes any keyword and any lack of one: Salt itself would exit with 0 on either mistake."""
-    from saltform import bridge
+    from saltform.bridge.runner import runner_call
 
     dunders = {name: globals().get(name) for name in ("__opts__", "__context__", "__user__", "__jid__")}
-    return bridge.runner_call(dunders, verb, unknown, *arguments)
+    return runner_call(dunders, verb, unknown, *arguments)
 
 
 def _options(given):

@@ -31,11 +31,11 @@ def __virtual__():
 
 
 def _do(command, *arguments):
-    from saltform import bridge
+    from saltform.bridge.minion import state_call
     from saltform.operations import component_states
 
     dunders = {name: globals()[name] for name in ("__opts__", "__pillar__", "__salt__")}
-    return bridge.state_call(dunders, getattr(component_states, command), *arguments, bool(__opts__["test"]))
+    return state_call(dunders, getattr(component_states, command), *arguments, bool(__opts__["test"]))
 
 
 def present(name, refresh=False, preserve_data=True):

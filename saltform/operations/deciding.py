@@ -15,10 +15,11 @@ from saltform.errors import ApprovalRefused, NotAllowed, SaltformError
 from saltform.events import approval_tag
 from saltform.operations import auditing
 from saltform.operations.options import Options, bad
+from saltform.operations.people import Allowed
 from saltform.operations.permission import who_may_approve
 from saltform.operations.promoted import on_record
 from saltform.operations.services import Services
-from saltform.operations.standing import GRANTED, WAITING, Allowed, Standing, standing
+from saltform.operations.standing import GRANTED, WAITING, Standing, standing
 from saltform.runlog import RunRecord, now
 from saltform.runlog.approvals import Decision, Request
 

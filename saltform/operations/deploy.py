@@ -6,33 +6,28 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from saltform.config.types import Converge
 from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
 from saltform.graph import Graph
-from saltform.operations import plan as planned
-from saltform.operations.applying import plan_and_apply
 from saltform.operations.choosing import check_fleet, chosen, orphan_note
-from saltform.operations.foreseeing import previews, still_waiting
+from saltform.operations.foreseeing import previews
 from saltform.operations.index import tell_minions, write_index
+from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
-from saltform.operations.part import Part
 from saltform.operations.renames import move_state, renames
 from saltform.operations.result import shown_outputs
-from saltform.operations.retrying import retrying
 from saltform.operations.running import Run
 from saltform.operations.services import Services
-from saltform.operations.undoing import undo
 from saltform.runlog import RunRecord, StepRecord
-from saltform.runlog.holding import Held
 from saltform.status import Status
-from saltform.workspace.root import address_in_root
 
 
 def deploy(services: Services, environment: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Deploy an environment, or the named components with what they need."""
     options = Options.parse(given)
     if options.dry_run:
+        from saltform.operations import plan as planned  # another verb
+
         return planned.plan(services, environment, given, verb="deploy")
     with Opened(services, environment) as opened:
         return run_deploy(opened, options)
@@ -84,6 +79,8 @@ def run_deploy(
 def _roll_back(opened: Opened, run: Run, returned: dict[str, Any]) -> None:
     """After a failure, not after a cancel: whoever stops a run doesn't ask for more to be done."""
     if returned["retcode"] in (EXIT_FAILED, EXIT_LOCKED):
+        from saltform.operations.undoing import undo  # hardly ever
+
         undone = undo(opened.services, returned["run"], opened.promoted.wanted)
         returned["rollback"] = {name: undone[name] for name in ("run", "retcode", "summary", "steps", "notes")}
         run.add_notes(f"rolled back by run {undone['run']}: {undone['summary']}", *undone["notes"][1:])
@@ -107,59 +104,12 @@ def _unchanged(opened: Opened, options: Options, graph: Graph) -> Iterator[str]:
 def _is_unchanged(opened: Opened, name: str) -> bool:
     component = opened.component(name)
     try:
-        return Part(opened, component, opened.known_inputs(component), StepRecord(name)).unchanged()
+        return Known(opened, component, opened.known_inputs(component)).unchanged()
     except SaltformError:
         return False  # its own step says what is wrong
 
 
 def _step(run: Run, options: Options, name: str, step: StepRecord) -> Status:
-    opened = run.opened
-    if opened.requests and still_waiting(opened, name, step):
-        return Status.AWAITING_APPROVAL
-    component = opened.component(name)
-    part = Part(opened, component, opened.known_inputs(component), step)
-    replace = [
-        address_in_root(address) for address in options.replace if name in opened.select(list(options.components))
-    ]
-    unchanged = part.unchanged()
-    if unchanged and not options.refresh and not replace:
-        return Status.UNCHANGED
-    with part.locked() as held:
-        if part.waited and not options.refresh and not replace and part.unchanged():
-            return Status.UNCHANGED  # the run that it waited for has done it
-        return apply_part(run, part, held, options.preserve_data, unchanged, replace)
+    from saltform.operations.deploying import deploy_one  # only when something is to be done
 
-
-def apply_part(
-    run: Run,
-    part: Part,
-    held: Held,
-    preserve_data: bool,
-    unchanged: bool = False,
-    replace: list[str] | None = None,
-) -> Status:
-    """Plan and apply under the component's lock, and wait for its fleet where it has one."""
-    converge = part.component.converge
-    with part.equipped(held.descriptors) as session:
-
-        def work() -> Status:
-            part.prepare(session)
-            settle = unchanged or converge is None
-            return plan_and_apply(part, session, preserve_data, replace=replace, settle=settle)
-
-        status = retrying(part, session, work)
-    as_it_was = unchanged and status is Status.UNCHANGED
-    if converge is not None and status.terminal and not as_it_was:
-        _converge(run, part, converge)
-    return status
-
-
-def _converge(run: Run, part: Part, wanted: Converge) -> None:
-    """The lock is kept until the fleet is as it should be; only then is the component as pillar says."""
-    from saltform.operations.converging import converge  # only for who has the key
-
-    write_index(run.opened)
-    tell_minions(run.opened, {part.step.component: dataclasses.replace(part.step, status=Status.APPLIED.value)})
-    converge(part, wanted, lambda missing: run.converging(part.step, missing))
-    part.step.reason = ""
-    part.record_applied()
+    return deploy_one(run, options, name, step)

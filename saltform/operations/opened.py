@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltform.config import Component, Environment, Infrastructure, load, nearest, select
 from saltform.config.component import MINION_VARIABLES
 from saltform.config.promotion import Release
-from saltform.credentials.lender import Lender
 from saltform.errors import ModuleError, Problem, StateError
 from saltform.graph import Graph
-from saltform.operations.lending import make_lender
 from saltform.operations.promoted import PromotedSet, Wanted, promoted_set
-from saltform.operations.released import Released, released
 from saltform.operations.services import Services
 from saltform.operations.states import BackendStates
 from saltform.runlog import ComponentRecord
-from saltform.runlog.approvals import Decision, Request
-from saltform.terraform.mirror import CliConfig, prepare
 from saltform.workspace.fingerprint import private_key
-from saltform.workspace.git import GitModules
 from saltform.workspace.modules import Module, Modules
 from saltform.workspace.root import MINIONS, Inputs, Unknown, Value
 
+# Only types: an operation on an environment that is as it should be needs none of them.
 if TYPE_CHECKING:
+    from saltform.credentials.lender import Lender
+    from saltform.operations.released import Released
     from saltform.policy import Judge
+    from saltform.runlog.approvals import Decision, Request
+    from saltform.terraform.mirror import CliConfig
 
 
 class Opened:
@@ -64,14 +64,24 @@ class Opened:
             promoted=lambda environment, source, pins: self._releases(environment, source, pins, promoted),
         )
         self.environment: Environment = self.infrastructure.environment(name or "")
+        if self._made_of:
+            self._take_releases()
+        self.states = BackendStates(self)
+
+    def _take_releases(self) -> None:
+        from saltform.operations.released import Released
+
         for component, release in self._made_of.items():
             self.releases[component] = Released(self.environment.components[component], release.content)
-        self.states = BackendStates(self)
 
     @staticmethod
     def modules_of(services: Services) -> Modules:
-        git = GitModules(services.layout.cache / "git", services.processes)
-        return Modules(services.layout.modules, services.settings.modules, services.fetch_salt, git.fetch)
+        def fetch_git(reference: str) -> Path:
+            from saltform.workspace.git import GitModules
+
+            return GitModules(services.layout.cache / "git", services.processes).fetch(reference)
+
+        return Modules(services.layout.modules, services.settings.modules, services.fetch_salt, fetch_git)
 
     @property
     def name(self) -> str:
@@ -98,6 +108,8 @@ class Opened:
 
     @cached_property
     def cli_config(self) -> CliConfig:
+        from saltform.terraform.mirror import prepare
+
         return prepare(self.services.settings, self.services.layout.cache)
 
     @cached_property
@@ -113,6 +125,8 @@ class Opened:
     @cached_property
     def lender(self) -> Lender:
         """Made when the first credential is asked for: many questions need none."""
+        from saltform.operations.lending import make_lender
+
         return make_lender(self.services, self.infrastructure, self.digest_key)
 
     def masked(self, text: str) -> str:
@@ -153,6 +167,8 @@ class Opened:
 
     def as_released(self, name: str, digest: str, binary: str) -> Component:
         """From now on the component is what that release says, not what pillar says."""
+        from saltform.operations.released import released
+
         self.releases[name] = released(self, name, digest, binary)
         return self.releases[name].component
 

@@ -1,7 +1,6 @@
-"""One component in one run: rendered, initialised, planned and applied. The only place that knows all of it.
+"""One component at work: locked, rendered, initialised, planned and applied, and on record.
 
-1. Release and fingerprint are digests of what pillar, modules, binary and provider lock say. If they and the state's
-   serial are those of the last good apply, the component is unchanged and nothing below happens.
+1. A component that is unchanged (`Known.unchanged`) never gets here.
 2. `at_work` takes the component's lock and lends it its credentials; everything that starts terraform is inside.
 3. `prepare` renders the workspace and runs `init` only if what `init` depends on has changed. Components of one
    kind share the result of one `init`.
@@ -23,11 +22,11 @@ from saltform.config import Component
 from saltform.config.backends import block, encode
 from saltform.config.kinds import KINDS
 from saltform.credentials.lender import takes_ephemeral
-from saltform.errors import BinaryError
 from saltform.events import throttled_tag
 from saltform.files import cannot_write, make_folder, write_atomic
 from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.hiding import texts
+from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.process import clean_environment
 from saltform.runlog import ComponentRecord, StepRecord, now
@@ -35,13 +34,11 @@ from saltform.runlog.holding import Held, Patience
 from saltform.runlog.releases import Promoted
 from saltform.status import Status
 from saltform.terraform import init
-from saltform.terraform.binary import Binary, find
 from saltform.terraform.session import Session, may_start
-from saltform.tfstate import Head
 from saltform.tfstate.local import FILE as STATE_FILE
 from saltform.tfstate.versions import keep_version
 from saltform.workspace import root as roots
-from saltform.workspace.fingerprint import digest, fingerprint, release
+from saltform.workspace.fingerprint import digest
 from saltform.workspace.folder import Workspace, init_fingerprint
 from saltform.workspace.initialised import once_for_all
 from saltform.workspace.root import Inputs
@@ -50,88 +47,18 @@ from saltform.workspace.root import Inputs
 TAGS = ("saltform:environment", "saltform:component", "saltform:run")
 
 
-class Part:
-    """A component with its inputs resolved."""
+class Part(Known):
+    """A component that is worked on."""
 
     def __init__(self, opened: Opened, component: Component, inputs: Inputs, step: StepRecord) -> None:
-        self.opened = opened
-        self.services = opened.services
-        self.component = component
-        self.inputs = inputs
+        super().__init__(opened, component, inputs)
         self.step = step
-        self.module = opened.module(component)
-        self._layout = opened.services.layout
-        self._where = (component.environment, component.name)
-        self._lock_path = self._layout.provider_lock(*self._where)
         self._held: Held | None = None
-        self._read_provider_lock()
-
-    def _read_provider_lock(self) -> None:
-        """Of the release that it goes back to; of its last upgrade or apply, on any master; or from this disk."""
-        self._lock_on_disk = self._lock_path.read_bytes() if self._lock_path.exists() else b""
-        made_of = self.opened.releases.get(self.component.name)
-        runlog, record = self.services.runlog, self.record
-        if made_of:
-            self.provider_lock = made_of.provider_lock_over(self._lock_on_disk)
-        elif runlog.shared and record is not None:
-            applied = str(runlog.release(record.release)["provider_lock"])
-            self.provider_lock = (record.next_lock or applied).encode()
-        else:
-            self.provider_lock = self._lock_on_disk
-
-    # --- what it is made of ---------------------------------------------------------------------------------
-
-    @property
-    def record(self) -> ComponentRecord | None:
-        return self.opened.records.get(self.component.name)
-
-    @cached_property
-    def binary(self) -> Binary:
-        """`auto` is resolved once and pinned: a tofu installed later flips nothing."""
-        pinned = self.record.binary_path if self.component.binary == "auto" and self.record else ""
-        wanted, cache = pinned or self.component.binary, self._layout.cache
-        try:
-            return find(wanted, self.component.version, cache_dir=cache, processes=self.services.processes)
-        except BinaryError as error:
-            if pinned:
-                where = f"{self.component.path}:binary"
-                error.fix = f"it made this component and is pinned: install it again, or name another at {where}"
-            raise
-
-    @property
-    def binary_pin(self) -> str:
-        return "embedded" if len(self.binary.path) > 1 else self.binary.path[0]
-
-    @property
-    def release(self) -> dict[str, Any]:
-        binary = f"{self.binary.product} {self.binary.version}"
-        return release(self.component, self.module, self.provider_lock, binary)
 
     @cached_property
     def tokens(self) -> dict[str, str]:
         """A new one-time token for each of its minions: what an instance gets that is created now."""
         return {minion: secrets.token_urlsafe(32) for minion in self.component.minions}
-
-    @property
-    def fingerprint(self) -> str:
-        # A secret's version stands for its value: a rotated one is noticed without being read.
-        secrets = self.opened.lender.versions(self.component) if self.component.secret_variables else {}
-        return fingerprint(digest(self.release), self.component, self.inputs, secrets, self.opened.digest_key)
-
-    @property
-    def head(self) -> Head | None:
-        return self.opened.states.head(*self._where)
-
-    def unchanged(self) -> bool:
-        """Same fingerprint, same serial and lineage as after the last good apply: nothing to start."""
-        record, head = self.record, self.head
-        if record is None or head is None or not record.fingerprint:
-            return False
-        if (record.serial, record.lineage) != (head.serial, head.lineage):
-            return False
-        return record.fingerprint == self.fingerprint
-
-    # --- work -----------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[Held]:

@@ -15,8 +15,8 @@ from saltform.config.reader import Reader
 from saltform.config.roles import Roles, read_roles
 from saltform.errors import ConfigError, NotAllowed, Problem
 from saltform.operations.options import flag
+from saltform.operations.people import Allowed, is_root, refusal
 from saltform.operations.services import SHELL, Services
-from saltform.operations.standing import Allowed, is_root, refusal
 
 _OF_A_RUN = frozenset("show resume abandon cancel log report approve reject".split())
 _LOOKS = frozenset("show log report".split())  # elsewhere `last` may mean another run by the time it is acted on

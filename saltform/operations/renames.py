@@ -10,7 +10,6 @@ from saltform.config import Component
 from saltform.config.backends import decode, encode, place
 from saltform.errors import StateError
 from saltform.files import cannot_write, make_folder
-from saltform.operations.moving import move
 from saltform.operations.opened import Opened
 
 
@@ -63,6 +62,8 @@ def _rename_on_server(opened: Opened, new: str, number: int) -> None:
     record, backend = opened.records[new], opened.component(new).backend
     stored = decode(record.backend)
     if stored.type != "local" and stored.type == backend.type and place(stored) != place(backend):
+        from saltform.operations.moving import move  # only where there is a server
+
         moved = move(opened, record, stored, backend)
         opened.services.runlog.keep_component(
             dataclasses.replace(record, backend=encode(backend), serial=moved.state.serial), number

@@ -21,7 +21,7 @@ from typing import Any
 from saltform.config import select
 from saltform.errors import DataAtRisk, TerraformError
 from saltform.graph import Graph
-from saltform.operations.deploy import apply_part
+from saltform.operations.deploying import apply_part
 from saltform.operations.earlier import Back, Goal, back_to
 from saltform.operations.foreseeing import still_waiting
 from saltform.operations.health import unwell

@@ -11,7 +11,6 @@ from typing import Any
 from saltform.config import Settings
 from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
-from saltform.credentials.pillar import as_it_is
 from saltform.errors import ModuleError, SaltformError
 from saltform.events import Events, RecordedEvents
 from saltform.fleet import Fleet, NoFleet
@@ -52,7 +51,7 @@ class Services:
     events: Events = field(default_factory=RecordedEvents)
     progress: Progress | None = None
     fetch_salt: Callable[[str], Path] = no_salt_files
-    resolve: Callable[[str], Any] = as_it_is  # an sdb:// reference in pillar
+    resolve: Callable[[str], Any] = str  # an sdb:// reference in pillar; without Salt it stays what it is
     refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
     ask_minions: Callable[[str | tuple[str, ...], str, tuple[str, ...], float], Mapping[str, Any]] = no_minions
     fleet: Fleet = field(default_factory=NoFleet)

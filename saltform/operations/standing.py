@@ -12,17 +12,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from saltform.config.approval import Approval
-from saltform.operations.services import MINION, SHELL
+from saltform.operations.people import Allowed, person
 from saltform.runlog import seconds_between
 from saltform.runlog.approvals import APPROVED, REJECTED, Decision, Request
 
 WAITING, GRANTED, TURNED_DOWN, EXPIRED, CLOCK = "waiting", "granted", "rejected", "expired", "clock"
 SKEW = 60.0  # seconds by which the clocks of two masters may differ
-_NOBODY = ("Reactor", "UNKNOWN", "unknown", "")  # what Salt calls a caller that is no person
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,6 @@ class Standing:
     @property
     def granted(self) -> bool:
         return self.word == GRANTED
-
-
-Allowed = Callable[[str, str], str]  # author and origin → why they may not approve here; '' when they may
 
 
 def standing(request: Request, decisions: Iterable[Decision], rule: Approval, allowed: Allowed, now: str) -> Standing:
@@ -61,28 +57,6 @@ def standing(request: Request, decisions: Iterable[Decision], rule: Approval, al
             people[person(each.author)] = each.author
     word = GRANTED if len(people) >= rule.count else WAITING
     return Standing(word, tuple(people.values()), "; ".join(void))
-
-
-def refusal(rule: Approval, asked_by: str, author: str, origin: str) -> str:
-    """Why somebody may not approve a run of `asked_by`; nothing when they may."""
-    if is_root(author):
-        return "" if origin == SHELL else "root approves at the master's own shell"
-    if author in _NOBODY or origin.startswith(MINION):
-        return "only a person can approve"
-    if rule.by and author not in rule.users:
-        return f"{author} is not among {', '.join(rule.by)}"
-    if rule.not_author and person(author) == person(asked_by):
-        return f"{author} asked for the run (not_author: true)"
-    return ""
-
-
-def is_root(author: str) -> bool:
-    """Root, or somebody who became root with sudo: so Salt names whoever is at the master's shell."""
-    return author == "root" or author.startswith("sudo_")
-
-
-def person(author: str) -> str:
-    return author.removeprefix("sudo_")
 
 
 def _is_about(decision: Decision, request: Request) -> bool:

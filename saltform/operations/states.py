@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 from saltform.config.backends import KINDS, decode, encode, place
 from saltform.config.types import Backend, Component
 from saltform.errors import SaltformError, StateError
-from saltform.operations.pulling import PulledStates
 from saltform.tfstate import Head, Output, State, States
-from saltform.tfstate.fetched import FetchedStates
 from saltform.tfstate.local import LocalStates
 
 if TYPE_CHECKING:
@@ -59,11 +57,11 @@ class BackendStates:
     @contextlib.contextmanager
     def glance(self, names: Iterable[str]) -> Iterator[None]:
         """The states of these on servers as they are now, all at once: none is asked for again inside the block."""
-        groups: dict[FetchedStates, list[str]] = {}
+        groups: dict[Any, list[str]] = {}
         for name in names:
             with contextlib.suppress(SaltformError):  # said when it is asked for
                 reader = self.reader(self._opened.name, name)
-                if isinstance(reader, FetchedStates):
+                if hasattr(reader, "read_many"):
                     groups.setdefault(reader, []).append(name)
         try:
             for reader, group in groups.items():
@@ -80,7 +78,7 @@ class BackendStates:
     def look_again(self, environment: str, component: str) -> None:
         """Terraform has been at work on it: what is known of a state that only terraform can read is old."""
         reader = self.reader(environment, component)
-        if isinstance(reader, PulledStates):
+        if hasattr(reader, "pull"):
             reader.pull(environment, component)
 
     def note_versions(self, environment: str, component: str) -> None:
@@ -159,6 +157,8 @@ class BackendStates:
         self._loans.append(loan)
         readers: Mapping[str, Callable[[Backend, Loan], Any]] = {"s3": self._s3, "pg": self._pg, "http": self._http}
         if backend.type not in readers or not _readable(backend):
+            from saltform.operations.pulling import PulledStates  # by terraform itself
+
             return PulledStates(self._opened)
         return readers[backend.type](backend, loan)
 

@@ -7,12 +7,11 @@ from typing import Any
 from saltform.errors import CredentialError, StateError
 from saltform.operations import errored
 from saltform.operations.history import alive
+from saltform.operations.known import Known
 from saltform.operations.opened import Opened
-from saltform.operations.part import Part
 from saltform.operations.result import result
 from saltform.operations.resume import last_seen
 from saltform.operations.services import Services
-from saltform.runlog import StepRecord
 from saltform.workspace.root import Unknown
 
 
@@ -78,7 +77,7 @@ def _word(opened: Opened, name: str) -> str:
     inputs = opened.inputs(component)
     if any(isinstance(item, Unknown) for item in inputs.values()):
         return "pending change"
-    return "applied" if Part(opened, component, inputs, StepRecord(name)).unchanged() else "pending change"
+    return "applied" if Known(opened, component, inputs).unchanged() else "pending change"
 
 
 def _count(components: dict[str, Any], orphans: int, environment: str) -> str:

@@ -30,11 +30,11 @@ from saltform.operations.one_component import inputs_or_null, record_state_edite
 from saltform.operations.opened import Opened
 from saltform.operations.options import bad, flag, is_dry
 from saltform.operations.part import TAGS, Part
+from saltform.operations.people import is_root
 from saltform.operations.pulling import at_backend, pull
 from saltform.operations.result import result
 from saltform.operations.running import Run
 from saltform.operations.services import SHELL, Services
-from saltform.operations.standing import is_root
 from saltform.operations.stray_kinds import KINDS, ORDER
 from saltform.runlog import StepRecord
 from saltform.status import Status

@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any
 from saltform.config.names import nearest
 from saltform.errors import LostLock, UnknownName
 from saltform.layout import Layout
-from saltform.runlog.approvals import ApprovalLog
 from saltform.runlog.audit import AuditLog
 from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
-from saltform.runlog.drift import DriftLog
 from saltform.runlog.holding import Locks
-from saltform.runlog.minions import MinionLog
 from saltform.runlog.moments import now
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
 from saltform.runlog.releases import ReleaseLog
 from saltform.status import Status
 
+# Not for every run: who asks for one of these imports it.
 if TYPE_CHECKING:
+    from saltform.runlog.approvals import ApprovalLog
+    from saltform.runlog.drift import DriftLog
     from saltform.runlog.dump import Dump
+    from saltform.runlog.minions import MinionLog
     from saltform.runlog.pruning import Pruning
 
 # The columns that a step's end writes.
@@ -57,10 +58,14 @@ class RunLog:
 
     @property
     def drift(self) -> DriftLog:
+        from saltform.runlog.drift import DriftLog
+
         return DriftLog(self._database)
 
     @property
     def approvals(self) -> ApprovalLog:
+        from saltform.runlog.approvals import ApprovalLog
+
         return ApprovalLog(self._database)
 
     @property
@@ -73,13 +78,13 @@ class RunLog:
 
     @property
     def pruning(self) -> Pruning:
-        from saltform.runlog.pruning import Pruning  # not for every run
+        from saltform.runlog.pruning import Pruning
 
         return Pruning(self._database)
 
     @property
     def whole(self) -> Dump:
-        from saltform.runlog.dump import Dump  # not for every run
+        from saltform.runlog.dump import Dump
 
         return Dump(self._database)
 
@@ -89,6 +94,8 @@ class RunLog:
 
     @property
     def minions(self) -> MinionLog:
+        from saltform.runlog.minions import MinionLog
+
         return MinionLog(self._database)
 
     # --- runs and steps -------------------------------------------------------------------------------------

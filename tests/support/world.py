@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from saltform import bridge
+from saltform.bridge import runner
 from saltform.config import Settings
 from saltform.events import RecordedEvents
 from saltform.operations.result import failure
@@ -120,7 +120,7 @@ class World:
         """A verb as the runner calls it: an error is a return, too."""
         services = services or self.services()
         try:
-            return bridge.call(verb, services, *arguments)
+            return runner.call(verb, services, *arguments)
         except Exception as error:
             return failure(verb, error)
         finally:

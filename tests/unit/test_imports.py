@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,11 @@ def test_nothing_but_process_starts_processes():
         if name == "subprocess" and not allowed & set(path.parts)
     ]
     assert not guilty
+
+
+def test_a_deploy_imports_what_lends_plans_and_starts_only_when_something_has_changed():
+    """Most of a `salt-run` that changes nothing would be spent on what it doesn't need."""
+    program = "import sys, saltform.bridge.runner, saltform.operations.deploy; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = ("saltform.credentials", "saltform.plan", "saltform.policy", "saltform.terraform.session", "salt.")
+    assert not [name for name in done.stdout.split() if name.startswith(heavy)]

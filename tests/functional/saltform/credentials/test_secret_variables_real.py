@@ -9,7 +9,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from saltform.credentials.lender import Lender, takes_ephemeral
-from saltform.process import Answer, RealProcesses, ScriptedProcesses
+from saltform.process import RealProcesses
+from saltform.process.scripted import Answer, ScriptedProcesses
 from saltform.terraform import binary
 from tests.support.credentials import component, source
 from tests.support.plain_terraform import PlainTerraform

@@ -10,7 +10,7 @@ import pytest
 
 from saltform.credentials.lender import Lender
 from saltform.errors import CredentialError
-from saltform.process import Answer, ScriptedProcesses
+from saltform.process.scripted import Answer, ScriptedProcesses
 from tests.support.credentials import KEYS, component, source
 from tests.support.source_contract import SourceContract
 

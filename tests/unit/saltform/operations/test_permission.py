@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from saltform import bridge
+from saltform.bridge import runner
 from saltform.config import Settings
 from saltform.config.roles import ROLES
 from saltform.errors import ConfigError, NotAllowed
@@ -205,7 +205,7 @@ def test_roles_that_cant_be_read_let_nobody_in(services, roles, said):
         check_call(services("admin-staging", tree), "status", ["staging"])
     assert said in str(caught.value)
     with pytest.raises(ConfigError):
-        bridge.call("validate", services("root", tree, "shell"), "staging")
+        runner.call("validate", services("root", tree, "shell"), "staging")
 
 
 WORK = {
@@ -247,5 +247,5 @@ def test_states_under_test_are_plans(services):
 
 def test_a_refusal_says_who_what_where_and_what_is_there(services):
     with pytest.raises(NotAllowed) as caught:
-        bridge.call("deploy", services("viewer-staging"), "staging", {})
+        runner.call("deploy", services("viewer-staging"), "staging", {})
     assert str(caught.value).startswith("viewer-staging may not deploy in staging: found viewer there")

@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from saltform.config.approval import Approval
-from saltform.operations.standing import refusal, standing
+from saltform.operations.people import refusal
+from saltform.operations.standing import standing
 from saltform.runlog.approvals import Decision, Request
 
 ASKED, LATER, EXPIRES = "2026-11-16T08:00:00.000Z", "2026-11-16T09:00:00.000Z", "2026-11-17T08:00:00.000Z"

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from saltform.process import Answer, Call, ScriptedProcesses
+from saltform.process.scripted import Answer, Call, ScriptedProcesses
 
 
 def run(processes, folder, *argv, **options):

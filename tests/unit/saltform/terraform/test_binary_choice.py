@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from saltform.errors import BinaryError
-from saltform.process import Answer, ScriptedProcesses
+from saltform.process.scripted import Answer, ScriptedProcesses
 from saltform.terraform import binary
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from saltform.errors import WorkspaceError
-from saltform.process import Answer, ScriptedProcesses
+from saltform.process.scripted import Answer, ScriptedProcesses
 from saltform.terraform import init
 from saltform.terraform.binary import Binary
 from saltform.terraform.session import Session

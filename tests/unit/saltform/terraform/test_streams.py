@@ -12,7 +12,8 @@ import pytest
 from saltform.config.types import Timeouts
 from saltform.credentials.masking import MASK, Masker
 from saltform.errors import Cancelled, StalePlan, TerraformError, Timeout, WorkspaceError
-from saltform.process import Answer, Result, ScriptedProcesses
+from saltform.process import Result
+from saltform.process.scripted import Answer, ScriptedProcesses
 from saltform.terraform import apply, planning
 from saltform.terraform.binary import Binary
 from saltform.terraform.session import Session, run_text
