@@ -5,6 +5,7 @@
 #       ca: /etc/hive/ca.pem           # the CA that signed the endpoint's certificate, if it is a private one
 #       region: ap-southeast-2
 #       version: '~> 3.39'             # of the provider hashicorp/aws
+#     salt_master: ''                  # how hosts find this master, if they are to become its minions
 {%- set hive = opts.get('infrastructure', {}).get('hive', {}) %}
 
 infrastructure:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 from tests.support.cluster import HOME, MASTER, TIMEOUT, Cluster, wait_for
 
@@ -39,13 +42,68 @@ def test_a_reactor_deploys_in_the_background_and_is_named_as_the_author(cluster:
     assert "app applied" not in said
 
 
-def test_a_minion_on_the_list_asks_for_a_deploy_and_gets_the_outputs_back(cluster: Cluster) -> None:
+@pytest.fixture(scope="module")
+def answers(cluster: Cluster) -> Iterator[Callable[[str], dict[str, Any]]]:
+    """The answer to a request, from the minion's own bus."""
+    import salt.config
+    import salt.utils.event
+
+    options = salt.config.minion_config(str(cluster.minion_config / "minion"))
+    with salt.utils.event.get_event("minion", opts=options, listen=True) as bus:
+
+        def find(name: str) -> dict[str, Any]:
+            heard: Iterator[dict[str, Any] | None] = iter(
+                lambda: bus.get_event(wait=TIMEOUT, tag=f"saltform/answer/{HOME}"), None
+            )
+            return next(data for data in heard if data["request"] == name)
+
+        yield find
+
+
+def ask_for(cluster: Cluster, verb: str, name: str, **given: Any) -> None:
+    cluster.ask("data.update", "saltform_request", name)
+    cluster.ask("event.send", f"saltform/request/{verb}", request=name, **given)
+
+
+def test_a_minion_on_the_list_asks_for_a_deploy_and_gets_the_outputs_back(
+    cluster: Cluster, answers: Callable[[str], dict[str, Any]]
+) -> None:
+    """At its own shell, as documented."""
     began = time.time()
-    cluster.ask("data.update", "saltform_request", "build-7")
-    cluster.ask("event.send", "saltform/request/deploy", environment="asked", components="base", request="build-7")
-    found = cluster.listener.wait_for_events([(MASTER, f"saltform/answer/{HOME}")], after_time=began, timeout=TIMEOUT)
-    [answer] = [event.data for event in found.matches]
-    assert (answer["success"], answer["request"]) == (True, "build-7"), answer
+    cluster.call("data.update", "saltform_request", "build-7")
+    words = ("saltform/request/deploy", "environment=asked", "components=base", "request=build-7")
+    assert cluster.call("event.send", *words).exit_code == 0
+    answer = answers("build-7")
+    assert answer["success"], answer
     assert answer["outputs"]["base"]["name"] == "base"
     assert answer["outputs"]["base"]["password"] == "(sensitive)"
+    found = cluster.listener.wait_for_events([(MASTER, f"saltform/answer/{HOME}")], after_time=began, timeout=60)
+    assert [event.data["run"] for event in found.matches] == [answer["run"]]
     assert cluster.newest_run("asked")["author"] == f"minion {HOME}"
+    # The request is used up by its run.
+    cluster.ask("event.send", "saltform/request/deploy", environment="asked", request="build-7")
+    again = answers("build-7")
+    assert (again["success"], again["error"]["type"]) == (False, "NotAllowed")
+    assert len(cluster.runs("asked")) == 1
+
+
+@pytest.mark.parametrize(("verb", "environment"), [("deploy", "quiet"), ("plan", "asked"), ("approve", "asked")])
+def test_what_a_minion_is_not_on_the_list_for_is_refused(
+    cluster: Cluster, answers: Callable[[str], dict[str, Any]], verb: str, environment: str
+) -> None:
+    before = len(cluster.runs(environment))
+    ask_for(cluster, verb, f"refused-{verb}", environment=environment)
+    answer = answers(f"refused-{verb}")
+    assert (answer["success"], answer["error"]["type"]) == (False, "NotAllowed"), answer
+    assert len(cluster.runs(environment)) == before
+
+
+def test_a_request_that_says_it_is_approved_waits_for_a_person(
+    cluster: Cluster, answers: Callable[[str], dict[str, Any]]
+) -> None:
+    claims = {"approve": True, "approved_by": ["ann"], "author": "ann", "yes": True, "id": "someone-else"}
+    ask_for(cluster, "deploy", "approved-already", environment="asked-guarded", **claims)
+    answer = answers("approved-already")
+    assert (answer["retcode"], answer["success"]) == (3, False), answer
+    run = cluster.newest_run("asked-guarded")
+    assert (run["author"], run["status"]) == (f"minion {HOME}", "waiting")

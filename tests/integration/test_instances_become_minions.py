@@ -25,7 +25,7 @@ from tests.support import machines
 from tests.support.cluster import ROOT, Cluster, Ended, data, wait_for
 
 MINION = "host-1"
-HOSTS = """
+HOSTS = r"""
 variable "minions" { type = list(string) }
 variable "minion_tokens" {
   type      = map(string)
@@ -44,17 +44,21 @@ resource "aws_instance" "this" {
   for_each      = toset(var.minions)
   ami           = data.aws_ami.image.id
   instance_type = "t3.micro"
-  user_data     = yamlencode({
-    id                   = each.key
-    master               = "127.0.0.1"
-    master_port          = var.ports[0]
-    publish_port         = var.ports[1]
-    autosign_grains      = ["saltform_token"]
-    grains               = { saltform_token = var.minion_tokens[each.key], role = "host" }
-    rejected_retry       = true
-    acceptance_wait_time = 1
-    enable_fqdns_grains  = false
-  })
+  user_data = join("\n", ["#cloud-config-archive", jsonencode([join("\n", ["#cloud-config", jsonencode({
+    salt_minion = {
+      conf = {
+        id                   = each.key
+        master               = "127.0.0.1"
+        master_port          = var.ports[0]
+        publish_port         = var.ports[1]
+        autosign_grains      = ["saltform_token"]
+        rejected_retry       = true
+        acceptance_wait_time = 1
+        enable_fqdns_grains  = false
+      }
+      grains = { saltform_token = var.minion_tokens[each.key], role = "host" }
+    }
+  })])])])
   lifecycle { ignore_changes = [user_data] }
 }
 output "minions" { value = { for id, host in aws_instance.this : id => host.id } }

@@ -94,6 +94,7 @@ def environments(folder: Path) -> dict[str, Any]:
         "well": {"components": one, "health": {"function": "test.ping", "targets": [HOME]}},
         "proved-well": {"promoted_from": "well"},
         "asked": {"components": pair, "requests": {HOME: ["deploy"]}},
+        "asked-guarded": {"components": one, "approval": {"when": "always"}, "requests": {HOME: ["deploy"]}},
     }
 
 

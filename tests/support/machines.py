@@ -12,11 +12,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 
-def launch(folder: Path, user_data: str) -> None:
-    """The user data is the minion's configuration; where its files are is this machine's business."""
+def configuration(user_data: str) -> dict[str, Any]:
+    """The minion's, as cloud-init takes it from the user data that terraform/modules make."""
+    parts = map(yaml.safe_load, yaml.safe_load(user_data))
+    minion = next(part["salt_minion"] for part in parts if "salt_minion" in part)
+    return {**minion["conf"], "grains": minion["grains"]}
+
+
+def launch(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Where a minion's files are is this machine's business."""
     for name in ("etc", "pki", "cache", "run"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     places = {
@@ -28,8 +39,7 @@ def launch(folder: Path, user_data: str) -> None:
         "log_file": str(folder / "minion.log"),
         "conf_file": str(folder / "etc" / "minion"),
     }
-    lines = [f"{name}: {json.dumps(value)}" for name, value in places.items()]
-    (folder / "etc" / "minion").write_text("\n".join([user_data, *lines]) + "\n")
+    (folder / "etc" / "minion").write_text(yaml.safe_dump({**settings, **places}))
     with (folder / "output").open("ab") as output:
         minion = subprocess.Popen(
             [str(Path(sys.executable).parent / "salt-minion"), "-c", str(folder / "etc")],
@@ -67,6 +77,6 @@ if __name__ == "__main__":
     instance = json.load(sys.stdin)
     here = machines / instance["InstanceId"]
     if os.environ["HIVE_EVENT"] == "launch":
-        launch(here, base64.b64decode(instance["UserData"]).decode())
+        launch(here, configuration(base64.b64decode(instance["UserData"]).decode()))
     else:
         terminate(here)

@@ -47,3 +47,13 @@ output "vault_address" {
   description = "Vault server that holds the keys."
   value       = var.vault_address
 }
+
+output "minions" {
+  description = "Instance of each Salt minion by its id."
+  value       = { for host in concat(aws_instance.controller, aws_instance.worker) : host.tags.Name => host.id if contains(var.minions, host.tags.Name) }
+
+  precondition {
+    condition     = length(setsubtract(var.minions, local.names)) == 0
+    error_message = "minions must be among the hosts: ${join(", ", local.names)}."
+  }
+}

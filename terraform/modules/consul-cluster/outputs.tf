@@ -27,3 +27,13 @@ output "placement_group" {
   description = "Placement group that keeps the servers apart."
   value       = aws_placement_group.this.name
 }
+
+output "minions" {
+  description = "Instance of each Salt minion by its id."
+  value       = { for host in aws_instance.server : host.tags.Name => host.id if contains(var.minions, host.tags.Name) }
+
+  precondition {
+    condition     = length(setsubtract(var.minions, local.names)) == 0
+    error_message = "minions must be among the hosts: ${join(", ", local.names)}."
+  }
+}

@@ -76,5 +76,34 @@ variable "key_name" {
 variable "user_data" {
   type        = string
   default     = null
-  description = "Cloud-init user data of every host, for instance what installs a Salt minion."
+  description = "Cloud-init user data of every new host."
+}
+
+variable "salt_master" {
+  type        = string
+  default     = "salt"
+  description = "Where the hosts' Salt minions find their master."
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9.:-]*$", var.salt_master))
+    error_message = "salt_master must be a host name or an address, with a port behind a colon if it isn't 4506."
+  }
+}
+
+variable "minions" {
+  type        = list(string)
+  default     = []
+  description = "Hosts, by name, that become Salt minions with their name as id; a component's `minions` in pillar sets it."
+
+  validation {
+    condition     = length(distinct(var.minions)) == length(var.minions)
+    error_message = "minions must name every host once."
+  }
+}
+
+variable "minion_tokens" {
+  type        = map(string)
+  default     = {}
+  sensitive   = true
+  description = "One-time token that lets each minion in, by its id; made anew for every plan."
 }

@@ -6,6 +6,24 @@ locals {
       addresses = length(item.addresses) > 0 ? item.addresses : local.addresses[item.name]
     })
   ]
+
+  names = [for index in range(var.node_count) : "${var.name}-${index + 1}"]
+
+  # A host among the minions is made one by cloud-init, which also does what user_data says.
+  user_data = {
+    for name in local.names : name => !contains(var.minions, name) ? var.user_data : join("\n", [
+      "#cloud-config-archive", jsonencode(compact([local.minion[name], var.user_data])),
+    ])
+  }
+
+  minion = {
+    for id in var.minions : id => join("\n", ["#cloud-config", jsonencode({
+      salt_minion = {
+        conf   = { id = id, master = var.salt_master, autosign_grains = ["saltform_token"], rejected_retry = true }
+        grains = { saltform_token = var.minion_tokens[id] }
+      }
+    })])
+  }
 }
 
 data "aws_ami" "image" {
@@ -55,18 +73,18 @@ resource "aws_instance" "proxy" {
   subnet_id              = element(var.subnet_ids, count.index)
   vpc_security_group_ids = [aws_security_group.this.id]
   key_name               = var.key_name
-  user_data              = var.user_data
+  user_data              = local.user_data[local.names[count.index]]
 
   metadata_options {
     http_endpoint = "enabled"
     http_tokens   = "required"
   }
 
-  tags = { Name = "${var.name}-${count.index + 1}" }
+  tags = { Name = local.names[count.index] }
 
   lifecycle {
-    # A newer image must not replace hosts that run.
-    ignore_changes = [ami]
+    # Neither a newer image nor a new token must replace hosts that run.
+    ignore_changes = [ami, user_data]
   }
 }
 

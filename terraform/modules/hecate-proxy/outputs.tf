@@ -37,3 +37,13 @@ output "health_check" {
   description = "How upstreams are watched, for Salt to render."
   value       = var.health_check
 }
+
+output "minions" {
+  description = "Instance of each Salt minion by its id."
+  value       = { for host in aws_instance.proxy : host.tags.Name => host.id if contains(var.minions, host.tags.Name) }
+
+  precondition {
+    condition     = length(setsubtract(var.minions, local.names)) == 0
+    error_message = "minions must be among the hosts: ${join(", ", local.names)}."
+  }
+}

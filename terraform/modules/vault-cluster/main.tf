@@ -1,3 +1,23 @@
+locals {
+  names = [for index in range(var.node_count) : "${var.name}-${index + 1}"]
+
+  # A host among the minions is made one by cloud-init, which also does what user_data says.
+  user_data = {
+    for name in local.names : name => !contains(var.minions, name) ? var.user_data : join("\n", [
+      "#cloud-config-archive", jsonencode(compact([local.minion[name], var.user_data])),
+    ])
+  }
+
+  minion = {
+    for id in var.minions : id => join("\n", ["#cloud-config", jsonencode({
+      salt_minion = {
+        conf   = { id = id, master = var.salt_master, autosign_grains = ["saltform_token"], rejected_retry = true }
+        grains = { saltform_token = var.minion_tokens[id] }
+      }
+    })])
+  }
+}
+
 data "aws_ami" "image" {
   most_recent = true
   owners      = [var.image_owner]
@@ -70,7 +90,7 @@ resource "aws_instance" "server" {
   vpc_security_group_ids = [aws_security_group.this.id]
   placement_group        = aws_placement_group.this.id
   key_name               = var.key_name
-  user_data              = var.user_data
+  user_data              = local.user_data[local.names[count.index]]
 
   disable_api_termination = var.termination_protection
 
@@ -79,11 +99,11 @@ resource "aws_instance" "server" {
     http_tokens   = "required"
   }
 
-  tags = { Name = "${var.name}-${count.index + 1}" }
+  tags = { Name = local.names[count.index] }
 
   lifecycle {
-    # A newer image must not replace hosts that run.
-    ignore_changes = [ami]
+    # Neither a newer image nor a new token must replace hosts that run.
+    ignore_changes = [ami, user_data]
   }
 }
 

@@ -37,3 +37,13 @@ output "consul_address" {
   description = "Consul server that Vault registers with."
   value       = var.consul_address
 }
+
+output "minions" {
+  description = "Instance of each Salt minion by its id."
+  value       = { for host in aws_instance.server : host.tags.Name => host.id if contains(var.minions, host.tags.Name) }
+
+  precondition {
+    condition     = length(setsubtract(var.minions, local.names)) == 0
+    error_message = "minions must be among the hosts: ${join(", ", local.names)}."
+  }
+}

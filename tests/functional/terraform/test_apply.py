@@ -5,7 +5,11 @@ The provider waits ten seconds and more at every instance, volume and attachment
 
 from __future__ import annotations
 
+import base64
+import json
+
 import pytest
+import yaml
 
 from hive_emulator.testing import running_emulator
 
@@ -23,6 +27,7 @@ def staging(terraform_in, hive):
     """Staging, applied; and destroyed after the last test, which must leave nothing."""
     before = resources(hive.client("ec2"))
     terraform = terraform_in("environments/staging", **credentials(hive))
+    with_minions(terraform, "token of")
     terraform.init()
     terraform.apply()
     yield terraform
@@ -33,6 +38,25 @@ def staging(terraform_in, hive):
 @pytest.fixture(scope="module")
 def outputs(staging):
     return staging.outputs()["components"]
+
+
+HOSTS = {
+    "consul": ["staging-consul-1"],
+    "vault": ["staging-vault-1"],
+    "boundary": ["staging-boundary-controller-1", "staging-boundary-worker-1"],
+    "hera": ["staging-hera-1"],
+    "hecate": ["staging-hecate-1"],
+}
+
+
+def with_minions(terraform, token, **more):
+    """Every host is a Salt minion, as Saltform asks for it; hera does something else besides."""
+    calls = {
+        name: {"minions": hosts, "minion_tokens": {host: f"{token} {host}" for host in hosts}}
+        for name, hosts in (HOSTS | more).items()
+    }
+    calls["hera"] |= {"user_data": "#!/bin/sh\ntrue\n", "salt_master": "salt.example.com"}
+    (terraform.folder / "minions_override.tf.json").write_text(json.dumps({"module": calls}))
 
 
 def credentials(hive):
@@ -61,8 +85,34 @@ def resources(ec2):
     }
 
 
-def test_a_second_plan_finds_nothing_to_do(staging):
+def test_a_second_plan_finds_nothing_to_do_though_its_tokens_are_new(staging):
+    with_minions(staging, "another token of")
     assert staging.plan() == {}
+
+
+def test_every_host_becomes_the_minion_of_its_name_with_its_token(outputs, hive):
+    ec2 = hive.client("ec2")
+    for component, hosts in HOSTS.items():
+        made = outputs[component]["minions"]
+        assert sorted(made) == hosts
+        for name, instance in made.items():
+            data = ec2.describe_instance_attribute(InstanceId=instance, Attribute="userData")["UserData"]["Value"]
+            first, *rest = yaml.safe_load(base64.b64decode(data))
+            minion = yaml.safe_load(first)["salt_minion"]
+            assert minion["grains"] == {"saltform_token": f"token of {name}"}
+            assert minion["conf"]["id"] == name
+            assert minion["conf"]["autosign_grains"] == ["saltform_token"]
+            assert minion["conf"]["master"] == ("salt.example.com" if component == "hera" else "salt")
+            assert rest == (["#!/bin/sh\ntrue\n"] if component == "hera" else [])
+
+
+def test_a_minion_that_is_no_host_is_refused(staging):
+    with_minions(staging, "token of", consul=["staging-consul-7"])
+    try:
+        with pytest.raises(AssertionError, match="minions must be among the hosts: staging-consul-1"):
+            staging.plan()
+    finally:
+        with_minions(staging, "token of")
 
 
 def test_outputs_are_what_the_cloud_has(outputs, hive):

@@ -23,6 +23,8 @@ WRONG = [
     ("consul-cluster", CLUSTER, {"node_count": 2}, "must be 1, 3, 5 or 7"),
     ("consul-cluster", CLUSTER, {"subnet_ids": []}, "at least one subnet"),
     ("consul-cluster", CLUSTER, {"image_owner": "0"}, "12 digits"),
+    ("consul-cluster", CLUSTER, {"minions": ["x-1", "x-1"]}, "every host once"),
+    ("consul-cluster", CLUSTER, {"salt_master": "a b"}, "a host name or an address"),
     ("vault-cluster", CLUSTER, {"volume_size": 0}, "from 1 to 16384"),
     ("vault-cluster", CLUSTER, {"cidr": "10.0.0.0"}, "an IPv4 range"),
     ("boundary-cluster", CLUSTER, {"node_count": 0}, "from 1 to 20"),

@@ -87,6 +87,28 @@ def test_the_masters_configuration_says_where_hive_and_vault_are(tmp_path):
     assert found.vault == vault
 
 
+def test_hosts_become_minions_of_the_master_that_says_where_it_is(tmp_path, environments):
+    """All of them, under the names that their modules give them."""
+    assert not any(component.minions for component in each_component(environments))
+    found = load(compile_pillar(tmp_path, "desk_master", infrastructure={"salt_master": "salt.example.com"}))
+    production = found.environments["production"].components
+    assert production["consul"].minions == ("production-consul-1", "production-consul-2", "production-consul-3")
+    assert production["boundary"].minions == (
+        "production-boundary-controller-1",
+        "production-boundary-controller-2",
+        "production-boundary-worker-1",
+        "production-boundary-worker-2",
+    )
+    for component in each_component(found.environments):
+        hosts = sum(component.variables.get(name, 0) for name in ("node_count", "worker_count"))
+        assert len(component.minions) == hosts, component.id
+        if hosts:
+            face = interface.read(MODULES / component.module)
+            assert {"minions", "minion_tokens", *component.variables} <= set(face.variables)
+            assert "minions" in face.outputs
+            assert component.variables["salt_master"] == "salt.example.com"
+
+
 def test_by_default_hive_is_on_this_machine_and_vault_logs_in_by_approle(pillar):
     found = load(pillar)
     assert found.providers["hive"].endpoint == "https://127.0.0.1:9999"
