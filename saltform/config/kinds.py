@@ -22,7 +22,7 @@ class Kind:
     """One kind of provider. `ways` are the sets of variables that authenticate it: any one is enough."""
 
     name: str
-    source: str
+    source: str  # without a host: terraform and tofu have a registry each
     ways: tuple[frozenset[str], ...] = ()
     secret: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class Kind:
         return frozenset().union(*self.ways) | self.optional
 
     def local_name(self, provider: Provider) -> str:
-        """The provider's name inside Terraform: `aws` for registry.terraform.io/hashicorp/aws."""
+        """The provider's name inside Terraform: `aws` for hashicorp/aws."""
         return (provider.source or self.source).rsplit("/", 1)[-1]
 
     def missing(self, have: set[str] | frozenset[str]) -> frozenset[str]:
@@ -100,7 +100,7 @@ def _set(names: str) -> frozenset[str]:
 
 
 _AWS: dict[str, Any] = {
-    "source": "registry.terraform.io/hashicorp/aws",
+    "source": "hashicorp/aws",
     "ways": (
         _set("AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY"),
         _set("AWS_ROLE_ARN AWS_WEB_IDENTITY_TOKEN_FILE"),
@@ -125,7 +125,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="hive", **_AWS),
         Kind(
             name="azure",
-            source="registry.terraform.io/hashicorp/azurerm",
+            source="hashicorp/azurerm",
             ways=(
                 _set(_ARM + "ARM_CLIENT_SECRET"),
                 _set(_ARM + "ARM_CLIENT_CERTIFICATE_PATH"),
@@ -147,7 +147,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             name="gcp",
-            source="registry.terraform.io/hashicorp/google",
+            source="hashicorp/google",
             ways=(
                 _set("GOOGLE_CREDENTIALS"),
                 _set("GOOGLE_APPLICATION_CREDENTIALS"),
@@ -162,7 +162,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             name="hetzner",
-            source="registry.terraform.io/hetznercloud/hcloud",
+            source="hetznercloud/hcloud",
             ways=(_set("HCLOUD_TOKEN"),),
             secret=_set("HCLOUD_TOKEN"),
             never=_set("token"),
@@ -170,7 +170,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             name="proxmox",
-            source="registry.terraform.io/bpg/proxmox",
+            source="bpg/proxmox",
             ways=(_set("PROXMOX_VE_API_TOKEN"), _set("PROXMOX_VE_USERNAME PROXMOX_VE_PASSWORD")),
             secret=_set(
                 "PROXMOX_VE_API_TOKEN PROXMOX_VE_PASSWORD PROXMOX_VE_SSH_PASSWORD PROXMOX_VE_SSH_PRIVATE_KEY"
@@ -181,7 +181,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             name="digitalocean",
-            source="registry.terraform.io/digitalocean/digitalocean",
+            source="digitalocean/digitalocean",
             ways=(_set("DIGITALOCEAN_TOKEN"),),
             secret=_set("DIGITALOCEAN_TOKEN SPACES_SECRET_ACCESS_KEY"),
             optional=_set("SPACES_ACCESS_KEY_ID SPACES_SECRET_ACCESS_KEY"),
@@ -191,7 +191,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             name="cloudflare",
-            source="registry.terraform.io/cloudflare/cloudflare",
+            source="cloudflare/cloudflare",
             ways=(_set("CLOUDFLARE_API_TOKEN"), _set("CLOUDFLARE_EMAIL CLOUDFLARE_API_KEY")),
             secret=_set("CLOUDFLARE_API_TOKEN CLOUDFLARE_API_KEY CLOUDFLARE_API_USER_SERVICE_KEY"),
             optional=_set("CLOUDFLARE_API_USER_SERVICE_KEY"),
@@ -201,7 +201,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             name="cato",
-            source="registry.terraform.io/catonetworks/cato",
+            source="catonetworks/cato",
             ways=(_set("CATO_TOKEN"),),
             secret=_set("CATO_TOKEN"),
             endpoint="baseurl",
@@ -223,7 +223,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             name="vault",
-            source="registry.terraform.io/hashicorp/vault",
+            source="hashicorp/vault",
             ways=(_set("VAULT_TOKEN"),),
             secret=_set("VAULT_TOKEN"),
             optional=_set("VAULT_NAMESPACE"),

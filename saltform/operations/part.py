@@ -34,6 +34,7 @@ from saltform.runlog.holding import Held, Patience
 from saltform.runlog.releases import Promoted
 from saltform.status import Status
 from saltform.terraform import init
+from saltform.terraform.binary import REGISTRIES
 from saltform.terraform.session import Session, may_start
 from saltform.tfstate.local import FILE as STATE_FILE
 from saltform.tfstate.versions import keep_version
@@ -131,7 +132,9 @@ class Part(Known):
         tags = dict(zip(TAGS, (self.component.environment, self.component.name, born), strict=True))
         leased = self.opened.lender.leased_variables(self.component)
         backend = block(self.component.backend, self.binary.version)
-        root = roots.build(self.component, self.module, self.inputs, tags, leased, backend)
+        root = roots.build(
+            self.component, self.module, self.inputs, tags, leased, backend, REGISTRIES[self.binary.product]
+        )
         workspace = Workspace(session.workspace, states or self._layout.states(*self._where))
         workspace.render(roots.encode(root), self.module, b"" if upgrade else self.provider_lock)
         self._init(session, workspace, roots.encode(root["terraform"]), upgrade)

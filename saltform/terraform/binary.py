@@ -23,6 +23,7 @@ from saltform.process import Processes, clean_environment
 
 MINIMUM = (1, 6)
 ON_PATH = ("tofu", "terraform")
+REGISTRIES = {"terraform": "registry.terraform.io", "opentofu": "registry.opentofu.org"}  # where none is named
 _ANSWERS: dict[tuple[str | int, ...], tuple[str, str]] = {}  # by what identifies a file: never wrong, only unused
 QUICK = 60.0  # seconds for `version`: a cold disk, not a network
 

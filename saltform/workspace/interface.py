@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,15 @@ class Output:
 
 @dataclass(frozen=True)
 class Interface:
-    """A module's face. `local_sources` are the `./` and `../` paths of modules that it calls."""
+    """A module's face. `local_sources` are the `./` and `../` paths of modules that it calls.
+
+    `providers` are those that it names the source of: local name → source.
+    """
 
     variables: Mapping[str, Variable]
     outputs: Mapping[str, Output]
     local_sources: tuple[str, ...] = ()
+    providers: Mapping[str, str] = field(default_factory=dict)
 
     def dump(self) -> bytes:
         return json.dumps(asdict(self), sort_keys=True).encode()
@@ -44,18 +48,21 @@ class Interface:
             {name: Variable(**value) for name, value in tree["variables"].items()},
             {name: Output(**value) for name, value in tree["outputs"].items()},
             tuple(tree["local_sources"]),
+            tree.get("providers") or {},
         )
 
 
 _WORD = re.compile(r"[\w.:/-]+")
+_SOURCE = re.compile(r'(?:^|[{,])\s*"?source"?\s*[=:]\s*"([^"]+)"', re.MULTILINE)
 Block = tuple[str, str, dict[str, Any]]  # type, name, its plain attributes
 
 
 def read(folder: Path) -> Interface:
-    """Read the variables, outputs and module calls of a folder of `*.tf`, `*.tofu` and `*.tf.json` files."""
+    """Read what a folder of `*.tf`, `*.tofu` and `*.tf.json` files declares: it needs no terraform to be known."""
     variables: dict[str, Variable] = {}
     outputs: dict[str, Output] = {}
     sources: set[str] = set()
+    providers: dict[str, str] = {}
     found = False
     for path in sorted(folder.iterdir()):
         blocks = _blocks_of(path)
@@ -72,11 +79,13 @@ def read(folder: Path) -> Interface:
                 outputs[name] = Output(sensitive)
             elif kind == "module" and str(values.get("source", "")).startswith(("./", "../")):
                 sources.add(values["source"])
+            elif kind == "required_providers" and values.get("source"):
+                providers[name] = values["source"]
     if not found:
         raise ModuleError(
             "not a module", f"{folder} holds no .tf file", "point `module:` at a folder of Terraform code"
         )
-    return Interface(variables, outputs, tuple(sorted(sources)))
+    return Interface(variables, outputs, tuple(sorted(sources)), providers)
 
 
 def _plain_default(value: Any) -> str:
@@ -107,6 +116,16 @@ def _json_blocks(path: Path) -> Iterator[Block]:
     for kind in ("variable", "output", "module"):
         for name, body in (tree.get(kind) or {}).items():
             yield kind, name, body if isinstance(body, dict) else {}
+    for block in _listed(tree.get("terraform")):
+        for required in _listed(block.get("required_providers")):
+            for name, body in required.items():
+                yield "required_providers", name, body if isinstance(body, dict) else {}
+
+
+def _listed(blocks: Any) -> list[dict[str, Any]]:
+    """Terraform's JSON takes one block, or a list of them."""
+    found = blocks if isinstance(blocks, list) else [blocks]
+    return [block for block in found if isinstance(block, dict)]
 
 
 def _hcl_blocks(path: Path) -> Iterator[Block]:
@@ -126,16 +145,34 @@ def _hcl_blocks(path: Path) -> Iterator[Block]:
 
 def _block(block: Any) -> Iterator[Block]:
     kind = block.children[0].text.decode()
+    if kind == "terraform":
+        yield from _required_providers(block)
     labels = [_plain(child) for child in block.children[1:] if child.type in ("string_lit", "identifier")]
     if kind not in ("variable", "output", "module") or not labels:
         return
-    values = {}
+    yield kind, labels[0], _attributes(block)
+
+
+def _required_providers(terraform: Any) -> Iterator[Block]:
+    for block in _inside(terraform):
+        if block.type == "block" and block.children[0].text == b"required_providers":
+            for name, text in _attributes(block).items():
+                source = _SOURCE.search(text)
+                yield "required_providers", name, {"source": source[1] if source else ""}
+
+
+def _attributes(block: Any) -> dict[str, str]:
+    return {
+        item.named_children[0].text.decode(): _plain(item.named_children[1])
+        for item in _inside(block)
+        if item.type == "attribute"
+    }
+
+
+def _inside(block: Any) -> Iterator[Any]:
     for body in block.children:
         if body.type == "body":
-            for item in body.named_children:
-                if item.type == "attribute":
-                    values[item.named_children[0].text.decode()] = _plain(item.named_children[1])
-    yield kind, labels[0], values
+            yield from body.named_children
 
 
 def _plain(node: Any) -> str:

@@ -53,8 +53,12 @@ def build(
     tags: Mapping[str, str],
     leased: frozenset[str] = frozenset(),
     backend: Mapping[str, Any] | None = None,
+    registry: str = "registry.terraform.io",
 ) -> dict[str, Any]:
-    """The root as a tree that is written as `main.tf.json`. `backend` is the block of one that isn't local."""
+    """The root as a tree that is written as `main.tf.json`. `backend` is the block of one that isn't local.
+
+    `registry` is what a provider's source without a host means to the binary.
+    """
     call: dict[str, Any] = {"source": _source(module)}
     call |= {name: literal(value) for name, value in component.variables.items()}
     variables: dict[str, Any] = {}
@@ -78,7 +82,7 @@ def build(
         variables[MINION_TOKENS] = {"type": "map(string)", "sensitive": True}
         call[MINION_TOKENS] = f"${{var.{MINION_TOKENS}}}"
     root = {
-        "terraform": _terraform(component, backend),
+        "terraform": _terraform(component, module, backend, registry),
         "provider": _provider(component, tags),
         "variable": variables,
         "resource": {"terraform_data": pending} if pending else {},
@@ -138,16 +142,26 @@ def _source(module: Module) -> str:
     return "./module" if module.entry in ("", ".") else f"./module/{module.entry}"
 
 
-def _terraform(component: Component, backend: Mapping[str, Any] | None) -> dict[str, Any]:
+def _terraform(
+    component: Component, module: Module, backend: Mapping[str, Any] | None, registry: str
+) -> dict[str, Any]:
     tree: dict[str, Any] = {"backend": backend_block(component.backend.type, backend)}
     provider = component.provider
     if provider is not None:
         kind = KINDS[provider.kind]
-        wanted = {"source": provider.source or kind.source}
+        name = kind.local_name(provider)
+        source = provider.source or module.interface.providers.get(name) or kind.source
+        wanted = {"source": with_host(source, registry)}
         if provider.version:
             wanted["version"] = provider.version
-        tree["required_providers"] = {kind.local_name(provider): wanted}
+        tree["required_providers"] = {name: wanted}
     return tree
+
+
+def with_host(source: str, registry: str) -> str:
+    """A source in full: `aws` and `hashicorp/aws` mean another provider to terraform than to tofu."""
+    parts = source.split("/")
+    return "/".join([*(registry, "hashicorp")[: 3 - len(parts)], *parts])
 
 
 def backend_block(type_: str, block: Mapping[str, Any] | None) -> dict[str, Any]:

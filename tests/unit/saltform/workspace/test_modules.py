@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from saltform.errors import ModuleError
@@ -62,6 +64,19 @@ def test_json_files_are_read_too(tmp_path):
     assert face.variables["a"].required
     assert not face.variables["b"].required
     assert face.outputs["c"].sensitive
+
+
+def test_the_sources_of_required_providers_are_read(tmp_path):
+    (tmp_path / "versions.tf").write_text(
+        'terraform {\n  required_version = ">= 1.6"\n  required_providers {\n'
+        '    aws = {\n      version = ">= 3.39" # source = "no"\n      source  = "hashicorp/aws"\n    }\n'
+        '    null = { version = "3.2.0" }\n  }\n}\n'
+    )
+    grafana = {"grafana": {"source": "example.com/grafana/grafana"}, "old": "1.0"}
+    (tmp_path / "more.tf.json").write_text(json.dumps({"terraform": [{"required_providers": grafana}]}))
+    face = interface.read(tmp_path)
+    assert face.providers == {"aws": "hashicorp/aws", "grafana": "example.com/grafana/grafana"}
+    assert interface.Interface.parse(face.dump()) == face
 
 
 def test_a_kept_interface_is_read_back_as_it_was(tmp_path):

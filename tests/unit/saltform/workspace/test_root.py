@@ -75,6 +75,26 @@ def test_the_provider_is_written_with_its_registry_host_and_default_tags():
     assert block["default_tags"] == {"tags": {"saltform:component": "web"}}
 
 
+@pytest.mark.parametrize(
+    ("of_pillar", "of_module", "meant"),
+    [
+        ("", "", "registry.opentofu.org/hashicorp/aws"),
+        ("", "hashicorp/aws", "registry.opentofu.org/hashicorp/aws"),
+        ("", "registry.terraform.io/hashicorp/aws", "registry.terraform.io/hashicorp/aws"),
+        ("", "example.com/fork/aws", "example.com/fork/aws"),
+        ("fork/aws", "hashicorp/aws", "registry.opentofu.org/fork/aws"),
+        ("aws", "", "registry.opentofu.org/hashicorp/aws"),
+    ],
+)
+def test_the_provider_is_the_one_that_the_module_means_with_this_binary(of_pillar, of_module, meant):
+    """Otherwise the module has a provider of its own, which nobody configures."""
+    face = Interface({}, {}, providers={"aws": of_module} if of_module else {})
+    module = Module("d" * 64, Path("tree"), ".", face)
+    hive = component(provider=Provider("hive", "hive", source=of_pillar))
+    root = roots.build(hive, module, {}, {}, registry="registry.opentofu.org")
+    assert root["terraform"]["required_providers"]["aws"]["source"] == meant
+
+
 def test_a_component_without_a_provider_has_no_provider_block():
     assert "provider" not in build()
     assert "required_providers" not in build()["terraform"]
