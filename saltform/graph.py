@@ -27,6 +27,11 @@ class Graph:
                 if need not in self.needs:
                     raise ValueError(f"{name!r} needs {need!r}, which is not in the graph")
 
+    @classmethod
+    def within(cls, edges: Mapping[str, Iterable[str]]) -> Graph:
+        """Of a larger whole only these nodes: what they need beside them is left out."""
+        return cls({name: [need for need in needs if need in edges] for name, needs in edges.items()})
+
     def __len__(self) -> int:
         return len(self.needs)
 

@@ -14,7 +14,6 @@ from saltform.operations.index import tell_minions, write_index
 from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
-from saltform.operations.renames import move_state, renames
 from saltform.operations.result import shown_outputs
 from saltform.operations.running import Run
 from saltform.operations.services import Services
@@ -41,7 +40,7 @@ def run_deploy(
     said: Sequence[str] = (),
 ) -> dict[str, Any]:
     """`verb` is what the run is called, and `said` what is to be noted about it before anything happens."""
-    opened.services.wait = options.wait
+    opened.wait = options.wait
     names, notes = chosen(opened, options)
     check_fleet(opened, names)
     notes = [*resumed.notes, *notes] if resumed else [*said, *notes]
@@ -57,9 +56,6 @@ def run_deploy(
         unchanged=lambda: _unchanged(opened, options, run.graph),
         foresee=lambda: previews(run, options),
     )
-    for old, new in renames(opened, names):
-        move_state(opened, old, new)
-        run.notes.append(f"{old} is now {new}: its state was moved, nothing is built twice")
     if opened.orphans:
         run.notes.append(orphan_note(opened))
     returned = run.execute(lambda name, step: _step(run, options, name, step))
@@ -81,7 +77,7 @@ def _roll_back(opened: Opened, run: Run, returned: dict[str, Any]) -> None:
     if returned["retcode"] in (EXIT_FAILED, EXIT_LOCKED):
         from saltform.operations.undoing import undo  # hardly ever
 
-        undone = undo(opened.services, returned["run"], opened.promoted.wanted)
+        undone = undo(opened, returned["run"])
         returned["rollback"] = {name: undone[name] for name in ("run", "retcode", "summary", "steps", "notes")}
         run.add_notes(f"rolled back by run {undone['run']}: {undone['summary']}", *undone["notes"][1:])
         opened.forget_records()

@@ -10,6 +10,7 @@ from saltform.operations.foreseeing import still_waiting
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.options import Options
 from saltform.operations.part import Part
+from saltform.operations.renames import follow_rename
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run
 from saltform.runlog import StepRecord
@@ -22,6 +23,7 @@ def deploy_one(run: Run, options: Options, name: str, step: StepRecord) -> Statu
     opened = run.opened
     if opened.requests and still_waiting(opened, name, step):
         return Status.AWAITING_APPROVAL
+    follow_rename(opened, name)
     component = opened.component(name)
     part = Part(opened, component, opened.known_inputs(component), step)
     replace = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saltform.config import select
@@ -20,6 +20,7 @@ from saltform.operations.options import Options, bad
 from saltform.operations.orphans import lost_secrets
 from saltform.operations.part import Part
 from saltform.operations.released import check_within_reach
+from saltform.operations.renames import follow_rename
 from saltform.operations.result import result
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run
@@ -39,12 +40,13 @@ def destroy(services: Services, environment: str, given: Mapping[str, Any]) -> d
 
 
 def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = None) -> dict[str, Any]:
-    opened.services.wait = options.wait
+    opened.wait = options.wait
     graph = _whole_graph(opened)
     names, notes = _chosen(opened, graph, options) if resumed is None else _still_there(graph, resumed)
-    kept = _kept(opened, graph, names) if options.preserve_data else {}
+    kept = kept_with_data(opened, graph, names) if options.preserve_data else {}
     names = [name for name in names if name not in kept]
     notes += [f"{name}: {reason}" for name, reason in kept.items()]
+    notes += ["preserve_data=False destroys what is kept, too"] if kept else []
     order = graph.reversed_().subset(names)
     if options.dry_run or not options.yes:
         return _preview(opened, order, notes)
@@ -81,7 +83,7 @@ def _whole_graph(opened: Opened) -> Graph:
     edges = {name: component.needs for name, component in opened.environment.components.items()}
     for name, orphan in opened.orphans.items():
         edges[name] = orphan.needs
-    return Graph({name: [need for need in needs if need in edges] for name, needs in edges.items()})
+    return Graph.within(edges)
 
 
 def _chosen(opened: Opened, graph: Graph, options: Options) -> tuple[list[str], list[str]]:
@@ -99,15 +101,21 @@ def _still_there(graph: Graph, resumed: RunRecord) -> tuple[list[str], list[str]
     return [name for name in resumed.graph if name in graph], list(resumed.notes)
 
 
-def _kept(opened: Opened, graph: Graph, names: list[str]) -> dict[str, str]:
-    """Stateful components that hold something, and everything they need: never destroyed without being asked."""
-    holding = [name for name in names if opened.component(name).stateful and opened.resources(name)]
-    kept = dict.fromkeys(holding, "kept with its data, because it is stateful (preserve_data=False destroys it)")
-    for name in sorted(graph.closure(holding)):
-        if name not in kept:
-            needed_by = ", ".join(item for item in holding if name in graph.closure([item]))
-            kept[name] = f"kept, because {needed_by} needs it"
+def kept_with_data(opened: Opened, graph: Graph, doomed: Iterable[str]) -> dict[str, str]:
+    """Of what would be destroyed: what holds data and all that it needs, each with the reason why it stays."""
+    holding = [name for name in doomed if _stateful(opened, name) and opened.resources(name)]
+    kept = dict.fromkeys(holding, "kept with its data, because it is stateful")
+    for name in sorted(graph.closure(holding) - set(holding)):
+        needed_by = ", ".join(item for item in holding if name in graph.closure([item]))
+        kept[name] = f"kept as it is, because {needed_by} needs it"
     return kept
+
+
+def _stateful(opened: Opened, name: str) -> bool:
+    """By what pillar says of it now, or by what it was made of."""
+    record = opened.records.get(opened.stored_as(name))
+    made_of = opened.services.runlog.release(record.release) if record else {"stateful": False}
+    return bool(opened.component(name).stateful or made_of["stateful"])
 
 
 def _preview(opened: Opened, order: Graph, notes: list[str]) -> dict[str, Any]:
@@ -139,6 +147,7 @@ def destroy_step(opened: Opened, options: Options, name: str, step: StepRecord) 
     """Destroy one component, as it was applied last."""
     if opened.requests and still_waiting(opened, name, step):
         return Status.AWAITING_APPROVAL
+    follow_rename(opened, name)
     component = opened.component(name)
     empty = not opened.resources(name) and not errored.left(opened.services.layout, opened.name, name)
     if empty and _nothing_there(opened, name, step):

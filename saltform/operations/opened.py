@@ -46,6 +46,7 @@ class Opened:
         Who goes back doesn't look at the module files: they may be what is wrong.
         """
         self.services = services
+        self.wait = 0.0  # seconds that a step waits for its component's lock
         self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
         self.earlier: dict[str, tuple[str, str, str]] = {}  # of a run that goes on: host, begin, end of a step
         self.noted: list[str] = []  # what came up on the way and belongs into the run's notes
@@ -187,13 +188,19 @@ class Opened:
     def select(self, wanted: str | list[str] | None) -> list[str]:
         return select(wanted, self.environment.components)
 
+    def stored_as(self, name: str) -> str:
+        """The name that a component's record and state are under: its old one, until a run has moved them."""
+        component = self.environment.components.get(name)
+        old = component.renamed_from if component else ""
+        return old if old in self.records and name not in self.records else name
+
     def outputs(self, name: str) -> Mapping[str, Any]:
         """A component's outputs as its state has them; nothing when it has never been applied."""
         return self.states.outputs(self.name, name)
 
     def resources(self, name: str) -> list[str]:
         """The addresses of what a component has made."""
-        state = self.states.read(self.name, name)
+        state = self.states.read(self.name, self.stored_as(name))
         managed = state.resources if state else []
         return [address for address in managed if not address.startswith("data.") and ".data." not in address]
 

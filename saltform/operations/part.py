@@ -65,7 +65,7 @@ class Part(Known):
     def locked(self) -> Iterator[Held]:
         """The component's lock held: one run at a time. What others did to it until now is seen from here on."""
         services = self.services
-        patience = Patience(services.wait, services.cancel, self.tell)
+        patience = Patience(self.opened.wait, services.cancel, self.tell)
         with services.locks.hold(*self._where, services.run_id, services.author, patience) as held:
             if held.taken_over:
                 self.opened.note(f"{self.component.name}: took its lock over from {held.taken_over}, which died")

@@ -93,7 +93,7 @@ def _chosen(
     if options.components and never:
         raise UnknownName(f"release in {proving.name} of", never[0], applied)
     needs = {name: services.runlog.release(there[name].release)["needs"] for name in applied}
-    graph = Graph({name: [need for need in needs[name] if need in applied] for name in applied})
+    graph = Graph.within(needs)
     wanted = [name for name in names if name in applied]
     if not wanted:
         raise NotReady(

@@ -10,17 +10,18 @@ from saltform.config import Component
 from saltform.config.backends import decode, encode, place
 from saltform.errors import StateError
 from saltform.files import cannot_write, make_folder
+from saltform.operations import auditing
 from saltform.operations.opened import Opened
+from saltform.operations.services import Services
+from saltform.runlog.holding import Patience
+
+RENAME = "rename"  # in the audit, before it happens
 
 
 def renames(opened: Opened, names: Iterable[str]) -> list[tuple[str, str]]:
     """(old name, new name) of every component whose state is still under its old name."""
-    found = []
-    for name in names:
-        old = opened.component(name).renamed_from
-        if old and old in opened.records and name not in opened.records:
-            found.append((old, name))
-    return found
+    pairs = ((opened.stored_as(name), name) for name in names)
+    return [(old, new) for old, new in pairs if old != new]
 
 
 def planned_from(opened: Opened, component: Component) -> Path | None:
@@ -39,22 +40,42 @@ def as_stored(opened: Opened, component: Component) -> Component:
     return component
 
 
-def move_state(opened: Opened, old: str, new: str) -> None:
+def follow_rename(opened: Opened, name: str) -> None:
+    """What a component's step begins with: its state is brought to its new name, if it is still under the old one."""
+    services = opened.services
+    for old, new in renames(opened, [name]):
+        patience = Patience(opened.wait, services.cancel)
+        with (
+            services.locks.hold(opened.name, old, services.run_id, services.author, patience),
+            services.locks.hold(opened.name, new, services.run_id, services.author, patience) as held,
+        ):
+            opened.look_again(old)
+            opened.look_again(new)
+            if not renames(opened, [new]):
+                return  # the run that it waited for has done it
+            auditing.note(services, opened.name, RENAME, component=new, renamed_from=old)
+            _move_state(opened, old, new, held.number)
+        opened.note(f"{old} is now {new}: its state was moved, nothing is built twice")
+
+
+def renamed_since(services: Services, environment: str, moment: str) -> dict[str, str]:
+    """Old name → new name of what was renamed since then."""
+    entries = services.runlog.audit.entries(environment, moment)
+    return {each.content["renamed_from"]: each.content["component"] for each in entries if each.action == RENAME}
+
+
+def _move_state(opened: Opened, old: str, new: str, number: int) -> None:
     """Move state, provider lock and record. Each move is one rename; done again, it goes on where it stopped."""
     layout, environment = opened.services.layout, opened.name
-    services = opened.services
-    with (
-        services.locks.hold(environment, old, services.run_id, services.author),
-        services.locks.hold(environment, new, services.run_id, services.author) as held,
+    for source, target in (
+        (layout.provider_lock(environment, old), layout.provider_lock(environment, new)),
+        (layout.states(environment, old), layout.states(environment, new)),
     ):
-        for source, target in (
-            (layout.provider_lock(environment, old), layout.provider_lock(environment, new)),
-            (layout.states(environment, old), layout.states(environment, new)),
-        ):
-            _move(source, target)
-        opened.services.runlog.rename_component(environment, old, new)
-        opened.forget_records()
-        _rename_on_server(opened, new, held.number)
+        _move(source, target)
+    opened.services.runlog.rename_component(environment, old, new)
+    opened.look_again(old)
+    opened.look_again(new)
+    _rename_on_server(opened, new, number)
 
 
 def _rename_on_server(opened: Opened, new: str, number: int) -> None:
@@ -68,7 +89,7 @@ def _rename_on_server(opened: Opened, new: str, number: int) -> None:
         opened.services.runlog.keep_component(
             dataclasses.replace(record, backend=encode(backend), serial=moved.state.serial), number
         )
-        opened.forget_records()
+        opened.look_again(new)
 
 
 def _move(source: Path, target: Path) -> None:

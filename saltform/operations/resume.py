@@ -21,6 +21,7 @@ from saltform.operations.destroy import run_destroy
 from saltform.operations.history import alive
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, is_dry
+from saltform.operations.renames import renamed_since
 from saltform.operations.result import result
 from saltform.operations.running import DONE
 from saltform.operations.services import Services
@@ -101,6 +102,7 @@ def check_resumable(services: Services, record: RunRecord) -> None:
     if record.rolled_back_by:
         fix = f"deploy again; or, if the rollback did not end: salt-run infrastructure.resume {record.rolled_back_by}"
         raise _refused(record, f"it was rolled back by run {record.rolled_back_by}", fix)
+    again = f"deploy again; salt-run infrastructure.abandon {record.id} puts it away"
     later = [
         item
         for item in services.runlog.runs(record.environment, ALL, verbs=RESUMABLE, after=record.started)
@@ -108,7 +110,11 @@ def check_resumable(services: Services, record: RunRecord) -> None:
     ]
     if later:
         found = f"run {later[-1].id} ({later[-1].verb} by {later[-1].author}) came after it"
-        raise _refused(record, found, f"deploy again; salt-run infrastructure.abandon {record.id} puts it away")
+        raise _refused(record, found, again)
+    became = renamed_since(services, record.environment, record.started)
+    gone = [f"{old} became {became[old]} since" for old in record.graph if old in became]
+    if gone:  # it would be built a second time
+        raise _refused(record, ", ".join(gone), again)
 
 
 def unfinished(services: Services, record: RunRecord) -> bool:

@@ -22,6 +22,7 @@ from saltform.config import select
 from saltform.errors import DataAtRisk, TerraformError
 from saltform.graph import Graph
 from saltform.operations.deploying import apply_part
+from saltform.operations.destroy import kept_with_data
 from saltform.operations.earlier import Back, Goal, back_to
 from saltform.operations.foreseeing import still_waiting
 from saltform.operations.health import unwell
@@ -35,7 +36,7 @@ from saltform.operations.releases_file import keep_in_pillar, refuse_edited
 from saltform.operations.result import result
 from saltform.operations.running import Run, Work
 from saltform.operations.services import Services
-from saltform.operations.undoing import DESTROY, kept_with_data, take_away
+from saltform.operations.undoing import DESTROY, take_away
 from saltform.runlog import RunRecord, StepRecord
 from saltform.status import Status
 from saltform.workspace.root import address_in_module
@@ -88,7 +89,7 @@ def _chosen(opened: Opened, options: Options, goal: Goal) -> list[str]:
     if options.components:
         return select(list(options.components), goal.then)
     needs = {name: needs_of(opened, release) for name, (release, _) in goal.then.items() if release != DESTROY}
-    above = Graph(_within(needs)).dependents([name for name in goal.differing if name in needs])
+    above = Graph.within(needs).dependents([name for name in goal.differing if name in needs])
     return [name for name in goal.then if name in goal.differing or name in above]
 
 
@@ -103,11 +104,11 @@ def execute(
     opened: Opened, options: Options, back: Back, notes: list[str], resumed: RunRecord | None = None
 ) -> dict[str, Any]:
     """Bring each component to the release named in `back`, or destroy it."""
-    opened.services.wait = options.wait
+    opened.wait = options.wait
     doomed = [name for name, (release, _) in back.items() if release == DESTROY and name in opened.records]
     staying = [name for name, (release, _) in back.items() if release != DESTROY]
     now = {name: needs_of(opened, opened.records[name].release) for name in opened.records}
-    kept = kept_with_data(opened, Graph(_within(now)), doomed) if options.preserve_data else {}
+    kept = kept_with_data(opened, Graph.within(now), doomed) if options.preserve_data else {}
     doomed = [name for name in doomed if name not in kept]
     then = {name: needs_of(opened, back[name][0]) for name in staying if name not in kept}
     run = (Run if options.dry_run else _Staged)(
@@ -142,7 +143,7 @@ def execute(
 
 def _order(then: Mapping[str, list[str]], now: Mapping[str, list[str]], doomed: list[str]) -> Graph:
     """What goes back after what it needs then; what goes away after what needs it now."""
-    edges = _within(then)
+    edges = {name: list(needs) for name, needs in Graph.within(then).needs.items()}
     for name in doomed:
         edges[name] = [other for other in (*then, *doomed) if name in now.get(other, ())]
     for name in doomed:
@@ -151,10 +152,6 @@ def _order(then: Mapping[str, list[str]], now: Mapping[str, list[str]], doomed: 
             if need in then and not Graph({**edges, need: [*edges[need], name]}).find_cycle():
                 edges[need].append(name)
     return Graph(edges)
-
-
-def _within(needs: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {name: [need for need in listed if need in needs] for name, listed in needs.items()}
 
 
 def _go_back(run: Run, options: Options, name: str, step: StepRecord) -> Status:

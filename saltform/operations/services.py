@@ -56,7 +56,6 @@ class Services:
     ask_minions: Callable[[str | tuple[str, ...], str, tuple[str, ...], float], Mapping[str, Any]] = no_minions
     fleet: Fleet = field(default_factory=NoFleet)
     cancel: threading.Event = field(default_factory=Cancel)
-    wait: float = 0.0  # seconds that a step waits for its component's lock
     _runlog: RunLog | None = field(default=None, repr=False)
 
     @property

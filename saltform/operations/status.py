@@ -37,7 +37,7 @@ def status(services: Services, environment: str) -> dict[str, Any]:
 
 
 def _standing(opened: Opened, name: str) -> dict[str, Any]:
-    record = opened.records.get(name)
+    record = opened.records.get(opened.stored_as(name))
     component = opened.component(name)
     holder = opened.services.locks.holder(opened.name, name)
     standing = _by_state(opened, name) | {
@@ -54,7 +54,7 @@ def _standing(opened: Opened, name: str) -> dict[str, Any]:
 def _by_state(opened: Opened, name: str) -> dict[str, Any]:
     """What only the state can tell; one that can't be read must not hide the other components."""
     try:
-        head = opened.states.head(opened.name, name)
+        head = opened.states.head(opened.name, opened.stored_as(name))
         return {
             "status": _word(opened, name),
             "resources": len(opened.resources(name)),
@@ -67,6 +67,8 @@ def _by_state(opened: Opened, name: str) -> dict[str, Any]:
 def _word(opened: Opened, name: str) -> str:
     """applied, never applied, pending change, changed outside, or half done."""
     record, head = opened.records.get(name), opened.states.head(opened.name, name)
+    if opened.stored_as(name) != name:
+        return "pending change"
     if record is None:
         return "changed outside" if opened.resources(name) else "never applied"
     if not record.fingerprint:

@@ -15,18 +15,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from saltform.errors import EXIT_DONE, DataAtRisk
 from saltform.graph import Graph
 from saltform.operations.applying import plan_and_apply
-from saltform.operations.destroy import destroy_step
+from saltform.operations.destroy import destroy_step, kept_with_data
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
-from saltform.operations.promoted import Wanted
 from saltform.operations.released import check_secrets, check_within_reach, needs_of
 from saltform.operations.releases_file import keep_in_pillar
 from saltform.operations.retrying import retrying
@@ -58,13 +57,15 @@ class _Undoing(Run):
                 self.work_on(step, work)
 
 
-def undo(services: Services, run: str, promoted: Wanted) -> dict[str, Any]:
-    """Roll back what the run has done; the rollback's own return. `promoted` are the releases that it was about."""
+def undo(done: Opened, run: str) -> dict[str, Any]:
+    """Roll back what the run has done to what it had opened; the rollback's own return."""
+    services = done.services
     of = services.runlog.run(run)
     back, notes = _targets(services, of)
     # Sorted right behind the run it undoes, whatever clock that one's id came from: a run is undone once.
     mine = dataclasses.replace(services, run_id=f"{of.id}-rollback")
-    with Opened(mine, of.environment, promoted=promoted, look_at_files=False) as opened:
+    with Opened(mine, of.environment, promoted=done.promoted.wanted, look_at_files=False) as opened:
+        opened.wait = done.wait
         return execute(opened, {"run": of.id, "back": back}, notes)
 
 
@@ -76,9 +77,7 @@ def execute(
     opened.undoing = True
     records = opened.records
     there = [name for name in back if name in records]
-    graph = Graph(
-        {name: [need for need in needs_of(opened, records[name].release) if need in there] for name in there}
-    )
+    graph = Graph.within({name: needs_of(opened, records[name].release) for name in there})
     kept = kept_with_data(opened, graph, [name for name in graph.needs if back[name][0] == DESTROY])
     notes = [
         *(resumed.notes if resumed else [f"undoes run {of}"]),
@@ -133,22 +132,6 @@ def _targets(services: Services, of: RunRecord) -> tuple[dict[str, list[str]], l
         else:
             notes.append(f"{name}: left as it is: it was half made before, so there is no release to go back to")
     return back, notes
-
-
-def kept_with_data(opened: Opened, graph: Graph, doomed: Iterable[str]) -> dict[str, str]:
-    """Of what would be destroyed: what holds data and all that it needs, each with the reason why it stays."""
-    holding = [name for name in doomed if _stateful(opened, name) and opened.resources(name)]
-    kept = dict.fromkeys(holding, "kept with its data, because it is stateful")
-    for name in sorted(graph.closure(holding) - set(holding)):
-        needed_by = ", ".join(item for item in holding if name in graph.closure([item]))
-        kept[name] = f"kept as it is, because {needed_by} needs it"
-    return kept
-
-
-def _stateful(opened: Opened, name: str) -> bool:
-    """By what it was made of, or by what pillar says of it now."""
-    released: bool = opened.services.runlog.release(opened.records[name].release)["stateful"]
-    return released or opened.component(name).stateful
 
 
 def _back(opened: Opened, name: str, step: StepRecord) -> Status:

@@ -72,6 +72,10 @@ def test_a_need_that_is_not_in_the_graph_is_refused():
         Graph({"a": ["b"]})
 
 
+def test_within_leaves_out_what_is_needed_from_beside():
+    assert Graph.within({"a": ["b", "elsewhere"], "b": ["gone"]}) == Graph({"a": ["b"], "b": []})
+
+
 def test_an_empty_graph_has_an_empty_order():
     assert Graph({}).order() == []
     assert Graph({}).find_cycle() is None

@@ -381,6 +381,22 @@ def test_a_run_that_came_after_and_touched_the_same_ends_the_waiting(asked):
     assert as_(asked, "bob", "approve", run)["error"]["summary"] == f"nothing of run {run} waits for approval"
 
 
+def test_a_run_that_waits_for_a_name_that_is_gone_does_not_build_it_twice(asked):
+    del asked.components["consul"]
+    rule(asked, when="never")
+    assert asked.deploy()["retcode"] == 0
+    rule(asked)
+    asked.components["networking"]["variables"] = {"name": "changed"}
+    waiting = asked.deploy()["run"]
+    rule(asked, when="never")
+    del asked.components["networking"]
+    asked.components["network"] = {"module": "base", "variables": {"name": "net"}, "renamed_from": "networking"}
+    assert statuses(asked.deploy()) == {"network": "unchanged"}
+    refused = resume(asked, waiting)
+    assert (refused["retcode"], refused["error"]["detail"]) == (1, "networking became network since")
+    assert waiting in refused["error"]["fix"]
+
+
 def test_a_later_plan_that_does_more_than_was_shown_asks_again(asked):
     """The preview could not know how many there will be; so it covers nothing, and the real plan is asked about."""
     asked.components = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 from saltform.layout import Layout
 from saltform.runlog import locks
 from tests.support.world import statuses
@@ -55,7 +58,42 @@ def test_a_rename_moves_the_state_and_builds_nothing_twice(staging):
     assert returned["outputs"]["network"]["id"] == before
     assert returned["orphans"] == []
     assert not Layout(staging.state_dir).states("staging", "networking").exists()
+    renamed = [entry for entry in staging.call("audit", "staging")["entries"] if entry["action"] == "rename"]
+    assert [(entry["run"], entry["content"]) for entry in renamed] == [
+        (returned["run"], {"component": "network", "renamed_from": "networking"})
+    ]
     assert set(statuses(staging.deploy()).values()) == {"unchanged"}
+
+
+def renamed(world):
+    """As pillar has it now; no run has followed yet."""
+    world.components["network"] = {**world.components.pop("networking"), "renamed_from": "networking"}
+    world.components["consul"]["inputs"] = {"base": "@network.id"}
+    return world
+
+
+def test_a_rename_is_a_part_of_its_run_and_waits_like_any_other_step(staging):
+    path = Layout(staging.state_dir).component_lock("staging", "networking")
+    with ThreadPoolExecutor(1) as pool:
+        with locks.hold(path, {"run": "42"}, "staging/networking"):
+            refused = renamed(staging).deploy()
+            assert (refused["retcode"], statuses(refused)) == (75, {"network": "failed", "consul": "skipped"})
+            assert staging.call("show", refused["run"])["steps"]["network"]["status"] == "failed"
+            waiting = pool.submit(staging.deploy, wait="5m")
+            deadline = time.monotonic() + 120
+            while not staging.call("locks", "staging")["locks"]["networking"]["waiting"]:
+                assert time.monotonic() < deadline and not waiting.done(), waiting
+                time.sleep(0.05)
+        returned = waiting.result()
+    assert (returned["retcode"], returned["steps"]["network"]["status"]) == (0, "unchanged"), returned
+
+
+def test_what_was_renamed_and_not_yet_moved_is_shown_and_destroyed(staging):
+    status = renamed(staging).call("status", "staging")["components"]["network"]
+    assert (status["status"], status["resources"]) == ("pending change", 1)
+    assert staging.destroy(yes=False)["steps"]["network"]["destroy"] == 1
+    assert statuses(staging.destroy()) == {"network": "destroyed", "consul": "destroyed"}
+    assert staging.call("status", "staging")["summary"] == "staging: 2 never applied"
 
 
 def test_existing_resources_are_adopted_instead_of_created(world):
@@ -94,7 +132,9 @@ def test_stateful_components_are_kept_with_all_they_need(staging):
     assert statuses(returned) == {"consul": "destroyed"}
     notes = " ".join(returned["notes"])
     assert "vault: kept with its data" in notes
-    assert "networking: kept, because vault needs it" in notes
+    assert "networking: kept as it is, because vault needs it" in notes
+    staging.components["vault"]["stateful"] = False  # and no deploy since: what is there was made to last
+    assert list(staging.destroy()["steps"]) == ["consul"]
     assert set(statuses(staging.destroy(preserve_data=False)).values()) == {"destroyed", "unchanged"}
     assert staging.call("status", "staging")["summary"] == "staging: 3 never applied"
 
