@@ -45,9 +45,15 @@ class Fleet(Protocol):
         """Delete the keys of exactly these ids, whatever they are; what has none is no error."""
 
     def call(
-        self, target: Target, function: str, options: Mapping[str, Any], seconds: float, cancel: Event
+        self,
+        target: Target,
+        function: str,
+        options: Mapping[str, Any],
+        seconds: float,
+        cancel: Event,
+        arguments: tuple[str, ...] = (),
     ) -> Mapping[str, Answer | None]:
-        """Each minion that was asked, with its answer; None when it had none in time."""
+        """Each minion that was asked, with its answer; None when it had none in time. `options` are keywords."""
 
 
 class NoFleet:
@@ -66,7 +72,13 @@ class NoFleet:
         raise _nobody()
 
     def call(
-        self, target: Target, function: str, options: Mapping[str, Any], seconds: float, cancel: Event
+        self,
+        target: Target,
+        function: str,
+        options: Mapping[str, Any],
+        seconds: float,
+        cancel: Event,
+        arguments: tuple[str, ...] = (),
     ) -> Mapping[str, Answer | None]:
         raise _nobody()
 
@@ -74,6 +86,6 @@ class NoFleet:
 def _nobody() -> SaltformError:
     return SaltformError(
         "the minions can't be asked from here",
-        "a component with `minions` or `converge` is worked on by the master",
-        "salt-run infrastructure.deploy, on the master",
+        "what has `minions`, `converge` or `health` is worked on by the master",
+        "the same with salt-run, on the master",
     )

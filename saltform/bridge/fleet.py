@@ -48,7 +48,13 @@ class SaltFleet:
             self._wheel("key.delete", minion)
 
     def call(
-        self, target: Target, function: str, options: Mapping[str, Any], seconds: float, cancel: Event
+        self,
+        target: Target,
+        function: str,
+        options: Mapping[str, Any],
+        seconds: float,
+        cancel: Event,
+        arguments: tuple[str, ...] = (),
     ) -> Mapping[str, Answer | None]:
         """Not `LocalClient.cmd`: that waits for a state for as long as it runs, whoever wants to stop."""
         import salt.client
@@ -59,7 +65,7 @@ class SaltFleet:
         try:
             with self._lock, salt.client.get_local_client(mopts=self._opts) as client:
                 # Not `run_job`, which prints to stdout when nobody matches.
-                job = client.pub(wanted, function, _words(options), tgt_type=kind, timeout=10)
+                job = client.pub(wanted, function, _words(arguments, options), tgt_type=kind, timeout=10)
             if not job or not job.get("jid"):
                 return {}
             answers: dict[str, Answer | None] = dict.fromkeys(job["minions"])
@@ -102,6 +108,6 @@ class SaltFleet:
         return returned
 
 
-def _words(options: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Keywords, in the form in which a job carries them."""
-    return ({"__kwarg__": True, **options},) if options else ()
+def _words(arguments: tuple[str, ...], options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Arguments and keywords, in the form in which a job carries them."""
+    return (*arguments, {"__kwarg__": True, **options}) if options else arguments

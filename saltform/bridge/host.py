@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from saltform.config.load import ROOT
-from saltform.errors import ConfigError, CredentialError, ModuleError, Problem, SaltformError
+from saltform.errors import ConfigError, CredentialError, ModuleError, Problem
 from saltform.events import QueuedEvents
 
 log = logging.getLogger(__name__)
@@ -77,37 +77,6 @@ def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[str | tuple[str, ...]
             log.warning("could not ask %s to refresh their pillar: is the master running?", targets)
 
     return refresh
-
-
-def minion_asker(opts: Mapping[str, Any]) -> Callable[..., Mapping[str, Any]]:
-    """Asks minions something and waits for all that match: one that doesn't answer has None for an answer."""
-
-    def ask(
-        targets: str | tuple[str, ...], function: str, arguments: tuple[str, ...], timeout: float
-    ) -> Mapping[str, Any]:
-        import salt.client
-        from salt.exceptions import SaltException
-
-        kind = "compound" if isinstance(targets, str) else "list"
-        wanted = targets if isinstance(targets, str) else list(targets)
-        seconds = max(1, round(timeout))
-        try:
-            with salt.client.get_local_client(mopts=dict(opts)) as client:
-                answers = client.cmd(
-                    wanted, function, list(arguments), tgt_type=kind, full_return=True, timeout=seconds
-                )
-        except SaltException as error:
-            raise SaltformError(
-                "minions can't be asked", f"{type(error).__name__}: {error}", "check that the master runs"
-            ) from None
-        # Someone who is down answers False, and a job that failed says so by its exit code alone.
-        return {name: job["ret"] if _answered(job) else None for name, job in answers.items()}
-
-    return ask
-
-
-def _answered(job: object) -> bool:
-    return isinstance(job, dict) and "ret" in job and not job.get("retcode")
 
 
 def minion_bus(functions: Mapping[str, Any]) -> Callable[[str, dict[str, Any]], object]:

@@ -10,7 +10,6 @@ from typing import Any
 from saltform.bridge.fleet import SaltFleet
 from saltform.bridge.host import (
     master_events,
-    minion_asker,
     pillar_refresher,
     salt_fetcher,
     sdb_resolver,
@@ -81,7 +80,6 @@ def _runner_services(dunders: Mapping[str, Any], verb: str) -> Services:
         fetch_salt=salt_fetcher(opts),
         resolve=sdb_resolver(opts),
         refresh_pillar=pillar_refresher(opts),
-        ask_minions=minion_asker(opts),
         fleet=SaltFleet(opts),
     )
 

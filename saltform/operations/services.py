@@ -11,7 +11,7 @@ from typing import Any
 from saltform.config import Settings
 from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
-from saltform.errors import ModuleError, SaltformError
+from saltform.errors import ModuleError
 from saltform.events import Events, RecordedEvents
 from saltform.fleet import Fleet, NoFleet
 from saltform.layout import Layout
@@ -32,12 +32,6 @@ def no_salt_files(reference: str) -> Path:
     )
 
 
-def no_minions(_targets: str | tuple[str, ...], _function: str, _arguments: tuple[str, ...], _timeout: float) -> Any:
-    raise SaltformError(
-        "minions can't be asked", "there is no Salt master here", "ask from the master, with salt-run"
-    )
-
-
 @dataclass
 class Services:
     """One caller's view of the world."""
@@ -53,7 +47,6 @@ class Services:
     fetch_salt: Callable[[str], Path] = no_salt_files
     resolve: Callable[[str], Any] = str  # an sdb:// reference in pillar; without Salt it stays what it is
     refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
-    ask_minions: Callable[[str | tuple[str, ...], str, tuple[str, ...], float], Mapping[str, Any]] = no_minions
     fleet: Fleet = field(default_factory=NoFleet)
     cancel: threading.Event = field(default_factory=Cancel)
     _runlog: RunLog | None = field(default=None, repr=False)

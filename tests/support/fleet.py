@@ -17,7 +17,7 @@ class MemoryFleet:
         self.held: dict[str, tuple[str, str]] = {}
         self.here: set[str] = set()
         self.answers: dict[str, Callable[[str], Any]] = {}
-        self.asked: list[tuple[str, tuple[str, ...]]] = []
+        self.asked: list[tuple[str, tuple[str, ...]]] = []  # function and minions
         self.deleted: list[str] = []
 
     def comes(self, *minions: str) -> None:
@@ -45,7 +45,13 @@ class MemoryFleet:
             self.deleted.append(minion)
 
     def call(
-        self, target: Target, function: str, options: Mapping[str, Any], seconds: float, cancel: Event
+        self,
+        target: Target,
+        function: str,
+        options: Mapping[str, Any],
+        seconds: float,
+        cancel: Event,
+        arguments: tuple[str, ...] = (),
     ) -> Mapping[str, Answer | None]:
         wanted = [
             minion

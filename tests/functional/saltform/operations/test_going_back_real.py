@@ -103,19 +103,15 @@ def test_what_holds_data_is_kept_and_named_and_its_neighbours_go_back(staging):
 def test_health_is_asked_after_every_stage(twice):
     health = {"function": "test.ping", "targets": "web*"}
     twice.infrastructure["environments"] = {"staging": {"components": twice.components, "health": health}}
-    asked = []
-
-    def ask(*given):
-        asked.append(given)
-        return {"web1": len(asked) < 2}
-
-    services = twice.services(ask_minions=ask)
-    returned = twice.call("rollback", "staging", {}, services=services)
+    fleet = MemoryFleet()
+    fleet.comes("web1")
+    fleet.answers["test.ping"] = lambda _minion: len(fleet.asked) < 2
+    returned = twice.call("rollback", "staging", {}, services=twice.services(fleet=fleet))
     assert returned["retcode"] == 1
     assert statuses(returned) == {"more": "destroyed", "networking": "rolled back", "consul": "skipped"}
     assert returned["steps"]["consul"]["reason"] == "after stage 2 of 3: test.ping is not true on web1"
-    services = twice.services(ask_minions=lambda *_: {"web1": True})
-    resumed = twice.call("resume", returned["run"], services=services)
+    fleet.answers["test.ping"] = lambda _minion: True
+    resumed = twice.call("resume", returned["run"], services=twice.services(fleet=fleet))
     assert (resumed["retcode"], statuses(resumed)["consul"]) == (0, "rolled back"), resumed
 
 

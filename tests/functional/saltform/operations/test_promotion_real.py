@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.fleet import MemoryFleet
 from tests.support.world import BASE, statuses
 
 
@@ -125,19 +126,19 @@ def test_health_is_asked_of_stagings_minions(two):
         "components": two.components,
         "health": {"function": "test.ping", "targets": "web*"},
     }
-    asked = []
+    fleet = MemoryFleet()
 
-    def answering(answer):
-        def ask(targets, function, arguments, timeout):
-            asked.append((targets, function, arguments))
-            return answer
+    def promoted():
+        services = two.services(fleet=fleet)
+        return two.call("promote", "staging", "production", {"dry_run": True}, services=services)
 
-        return two.call("promote", "staging", "production", {"dry_run": True}, services=two.services(ask_minions=ask))
-
-    assert "test.ping is not true on web2" in answering({"web1": True, "web2": None})["error"]["detail"]
-    assert "no minion matches 'web*'" in answering({})["error"]["detail"]
-    assert answering({"web1": True, "web2": True})["retcode"] == 2
-    assert asked == [("web*", "test.ping", ())] * 3
+    assert "no minion matches 'web*'" in promoted()["error"]["detail"]
+    fleet.comes("web1", "web2", "db1")
+    fleet.here.remove("web2")
+    assert "test.ping is not true on web2" in promoted()["error"]["detail"]
+    fleet.comes("web2")
+    assert promoted()["retcode"] == 2
+    assert fleet.asked[1:] == [("test.ping", ("web1", "web2"))] * 2
 
 
 def test_a_pin_in_pillar_wins_and_is_said(two):
