@@ -11,13 +11,13 @@ help:
 
 setup: $(READY) ## create .venv and install everything, by name
 
-# Compiled here and once: where PYTHONDONTWRITEBYTECODE is set, each salt-run would compile all of Salt again (2 s).
+# Compiled once, here: where PYTHONDONTWRITEBYTECODE is set, each salt-run would compile all of Salt again (2 s).
 $(READY): setup.py pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed, found %s.%s: make PYTHON=python3.12 …" % sys.version_info[:2])'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable '.[embedded,emulator,dev]'
-	@$(BIN)/python -m compileall -q saltform hive_emulator
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[embedded,emulator,dev]'
+	@$(BIN)/python -m compileall -qq -j 0 .venv/lib saltform hive_emulator || true # some packages hold files for Python 2
 	@touch $@
 
 demo: $(READY) ## the main job with real parts; KEEP=1 leaves it running
