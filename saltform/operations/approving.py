@@ -20,6 +20,7 @@ from saltform.config.approval import ALWAYS, CHANGES, DESTRUCTIVE, NEVER, Approv
 from saltform.errors import ApprovalRefused, Cancelled
 from saltform.operations.explaining import note_values, read_plan
 from saltform.operations.judging import Judged
+from saltform.operations.minion_keys import digest as token_digest
 from saltform.operations.opened import Opened
 from saltform.operations.part import Part
 from saltform.operations.permission import who_may_approve
@@ -124,7 +125,7 @@ def ask(part: Part, plan_file: Path | None, plan: Plan, why: list[str]) -> None:
         run=opened.services.run_id,
         component=name,
         environment=opened.name,
-        plan=_kept(opened).keep(name, plan_file, plan),
+        plan=_kept(opened).keep(name, plan_file, plan, part.tokens),
         digest=digest(plan, opened.digest_key),
         fingerprint=part.fingerprint if plan_file else "",
         serial=head.serial if head else 0,
@@ -172,6 +173,16 @@ def forget(opened: Opened, name: str) -> None:
     if name in opened.requests:
         opened.services.runlog.approvals.withdraw(opened.services.run_id, name)
         _kept(opened).forget(name)
+
+
+def kept_tokens(part: Part) -> dict[str, str]:
+    """Minion → the token in the plan that was shown, unless it was good once: then an instance may have it."""
+    request, log = part.opened.requests[part.component.name], part.services.runlog.minions
+    tokens = _kept(part.opened).tokens(request)
+    was_good = {
+        minion for minion, token in tokens.items() if (known := log.token(token_digest(token))) and known.expires
+    }
+    return {minion: token for minion, token in tokens.items() if minion not in was_good}
 
 
 def standing_of(opened: Opened, request: Request) -> Standing:

@@ -6,7 +6,9 @@ Each is bound to its run and component: a file that was altered, or that belongs
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -24,7 +26,7 @@ from saltform.runlog.approvals import REJECTED, Request
 from saltform.workspace.fingerprint import private_key
 
 _NONCE = 12
-FILE, MEANING = "plan", "meaning"
+FILE, MEANING, TOKENS = "plan", "meaning", "tokens"
 
 
 class KeptPlans:
@@ -35,9 +37,11 @@ class KeptPlans:
         self._run = run
         self._key_path = layout.plan_key
 
-    def keep(self, component: str, plan_file: Path | None, plan: Plan) -> str:
-        """What the plan means, and the file to apply if there is one. The file's digest."""
+    def keep(self, component: str, plan_file: Path | None, plan: Plan, tokens: Mapping[str, str]) -> str:
+        """What the plan means, its minions' tokens, and the file to apply if there is one. The file's digest."""
         self._write(component, MEANING, dumped(plan).encode())
+        if tokens:
+            self._write(component, TOKENS, json.dumps(dict(tokens)).encode())
         if plan_file is None:
             return ""
         content = plan_file.read_bytes()
@@ -58,8 +62,15 @@ class KeptPlans:
             raise _altered(request, "it is not the plan whose digest is on record")
         return plan
 
+    def tokens(self, request: Request) -> dict[str, str]:
+        """Those that are in the plan; none for a component without minions."""
+        if not self._path(request.component, TOKENS).exists():
+            return {}
+        tokens: dict[str, str] = json.loads(self._read(request, TOKENS))
+        return tokens
+
     def forget(self, component: str) -> None:
-        for kind in (FILE, MEANING):
+        for kind in (FILE, MEANING, TOKENS):
             self._path(component, kind).unlink(missing_ok=True)
 
     def _write(self, component: str, kind: str, content: bytes) -> None:

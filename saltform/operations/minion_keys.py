@@ -1,6 +1,7 @@
 """Keys follow instances: a token goes with each new instance, and its minion's key goes when the instance goes.
 
-1. A component names the ids of its minions. Its module gets them, and a token for each, made anew for every plan.
+1. A component names the ids of its minions. Its module gets them, and a token for each, made anew for every plan
+   (one that was approved and is made again has those that were in it, unless they were good already).
    Terraform hands a token to an instance that it creates, and leaves the user data of the others alone.
 2. Tokens are on record when a plan is to be applied, and good from the moment at which it is, each for its one id,
    once, and not for long: a plan may wait for approval. Only digests are on record.

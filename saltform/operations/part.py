@@ -58,8 +58,17 @@ class Part(Known):
 
     @cached_property
     def tokens(self) -> dict[str, str]:
-        """A new one-time token for each of its minions: what an instance gets that is created now."""
-        return {minion: secrets.token_urlsafe(32) for minion in self.component.minions}
+        """A one-time token for each of its minions: what an instance gets that is created now.
+
+        New for every plan, except that one which was approved and is made again promises the same as before.
+        """
+        if self.component.minions and self.component.name in self.opened.requests:
+            from saltform.operations.approving import kept_tokens  # only where a person was asked
+
+            kept = kept_tokens(self)
+        else:
+            kept = {}
+        return {minion: kept.get(minion) or secrets.token_urlsafe(32) for minion in self.component.minions}
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[Held]:

@@ -151,6 +151,38 @@ def test_a_token_in_a_plan_that_waits_for_approval_is_good_when_that_plan_is_app
     assert comes(world, "consul-2")["accepted"] is True
 
 
+def test_a_plan_that_is_made_again_after_it_was_approved_is_not_asked_for_again_because_of_its_tokens(world, fleet):
+    """One is too old by then, and the other was a preview: both are planned again, and differ in nothing else."""
+    world.components = {
+        "networking": {"module": "base", "variables": {"name": "net"}},
+        "consul": {**world.components["consul"], "needs": ["networking"]},
+    }
+    approval = {"when": "always", "by": ["bob"], "fresh_for": 0.001}
+    world.infrastructure = {"environments": {"staging": {"components": world.components, "approval": approval}}}
+    waiting = deploy(world)
+    assert statuses(waiting) == {"networking": "awaiting approval", "consul": "deferred"}, waiting
+    assert call(world, "approve", waiting["run"], author="bob")["retcode"] == 0
+    resumed = call(world, "resume", waiting["run"])
+    assert statuses(resumed) == {"networking": "applied", "consul": "applied"}, resumed
+    assert comes(world, "consul-1")["accepted"] is True
+
+
+def test_a_token_that_was_good_once_is_in_no_later_plan(world):
+    """The apply fails after the hosts have their tokens: they are made again, and asked for again, with others."""
+    world.module("hosts", HOSTS.replace("lifecycle", 'provisioner "local-exec" { command = "false" }\n  lifecycle'))
+    approval = {"when": "always", "by": ["bob"]}
+    world.infrastructure = {"environments": {"staging": {"components": world.components, "approval": approval}}}
+    run = deploy(world)["run"]
+    assert call(world, "approve", run, author="bob")["retcode"] == 0
+    assert statuses(call(world, "resume", run)) == {"consul": "failed"}
+    assert statuses(call(world, "resume", run)) == {"consul": "awaiting approval"}
+    log = RunLog(world.state_dir / "runs.sqlite")
+    known = log.minions.of_component("staging", "consul")
+    log.close()
+    assert sorted(token.minion for token in known if token.expires) == ["consul-1", "consul-2"]
+    assert sorted(token.minion for token in known if not token.expires) == ["consul-1", "consul-2"]
+
+
 def test_somebody_who_was_faster_with_that_name_makes_room(world, fleet):
     deploy(world)
     fleet.knocks("consul-1", "key of a stranger")
