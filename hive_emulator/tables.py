@@ -1,4 +1,4 @@
-"""Writes the generated parts of docs/hive.md: `python docs/hive_tables.py`. A test fails when they are old."""
+"""The tables of docs/hive.md, made of the code; `python -m hive_emulator.tables docs/hive.md` writes them anew."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-PAGE = Path(__file__).with_name("hive.md")
+from hive_emulator.action import registry
+from hive_emulator.ec2 import dependencies, limits
+from hive_emulator.ec2 import filters as known_filters
+from hive_emulator.emulator import load_actions
 
 
 def actions() -> str:
@@ -24,36 +27,27 @@ def actions() -> str:
 
 def filters() -> str:
     """The filters of each call that has some, those that every call knows left out."""
-    from hive_emulator.ec2 import filters
-
     _registry()
     rows = [
         f"| `{action}` | {', '.join(f'`{name}`' for name in sorted(known)) or 'tags only'} |"
-        for action, known in sorted(filters.TABLES.items())
+        for action, known in sorted(known_filters.TABLES.items())
     ]
     return _table(["call", "filters"], rows)
 
 
 def _registry() -> Mapping[tuple[str, str], Callable[..., object]]:
-    from hive_emulator.action import registry
-    from hive_emulator.emulator import load_actions
-
     load_actions()
     return registry()
 
 
 def holds() -> str:
     """What holds what."""
-    from hive_emulator.ec2 import dependencies
-
     rows = [f"| {line.held} | {line.by} | `{line.code}` |" for line in dependencies.TABLE]
     return _table(["this", "can't go while there is", "error"], rows)
 
 
 def quotas() -> str:
     """Names for --quota."""
-    from hive_emulator.ec2 import limits
-
     shown = limits.QUOTAS.items()
     rows = [f"| `{name}` | {text} | {'none' if number is None else number} |" for name, (number, text) in shown]
     return _table(["quota", "counts", "unless set"], rows)
@@ -73,11 +67,11 @@ def renewed(text: str) -> str:
         before, found, rest = text.partition(start)
         _, closed, after = rest.partition(end)
         if not found or not closed:
-            raise SystemExit(f"{PAGE} lacks the marks '{start.strip()}' and '{end}'")
+            raise SystemExit(f"the page lacks the marks '{start.strip()}' and '{end}'")
         text = before + start + make() + end + after
     return text
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(PAGE.parent.parent))
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    page = Path(sys.argv[1])
+    page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
