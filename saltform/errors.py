@@ -135,6 +135,10 @@ class StateError(SaltformError):
     """A state that can't be read: malformed, newer than we know, out of reach."""
 
 
+class StatesAway(StateError):
+    """Nobody answers where the states are: the next one there could not be read either."""
+
+
 class CredentialError(SaltformError):
     """A credential that could not be had, is partial, or doesn't authenticate."""
 

@@ -53,6 +53,10 @@ class Layout:
         """What the ext_pillar reads of a state that is on a server: its outputs, as they were last."""
         return self.state_dir / "copies" / environment / component / "terraform.tfstate"
 
+    def state_marks(self, environment: str) -> Path:
+        """Which versions of the states on servers these copies are of."""
+        return self.state_dir / "copies" / environment / "marks.json"
+
     def moved_state(self, environment: str, component: str, run: str) -> Path:
         """A state as it was before it was moved to another backend."""
         return self.state_dir / "moved-states" / environment / component / f"{run}.tfstate"

@@ -21,6 +21,8 @@ def states_client(settings: Mapping[str, Any], lent: Mapping[str, str]) -> Any:
     from botocore.config import Config
 
     session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+    # Nobody asks when an object was stored, and reading a hundred times of day takes longer than the listing itself.
+    session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=str)
     endpoint = settings.get("endpoint") or (settings.get("endpoints") or {}).get("s3")
     path_style = settings.get("use_path_style", bool(settings.get("endpoint")))
     return session.create_client(

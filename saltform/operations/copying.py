@@ -37,16 +37,25 @@ class Changes:
 
 
 def copy_states(opened: Opened, names: Iterable[str]) -> None:
-    """After a run: what these components' states say now."""
+    """After a run: what these components' states say now, and those whose sensitive outputs have other readers."""
+    touched = list(names)
+    named = [
+        name
+        for name, component in opened.environment.components.items()
+        if component.output_targets and component.backend.type != "local" and name not in touched
+    ]
+    if not touched and not named:
+        return
     last = opened.services.runlog.copies.all(opened.name)
-    for name in names:
+    renamed = [name for name in named if name in last and not is_copied(opened, name, last[name])]
+    for name in [*touched, *renamed]:
         copy_state(opened, name, last.get(name))
 
 
 def copy_state(opened: Opened, name: str, last: StateCopy | None) -> Changes:
     """Bring one copy up to date. A state that is as it was is not read whole."""
     head = opened.states.head(opened.name, name)
-    if last is not None and head == Head(last.serial, last.lineage) and _has_outputs_here(opened, name, head):
+    if last is not None and head == Head(last.serial, last.lineage) and is_copied(opened, name, last):
         return Changes(last.serial, last.serial)
     state = opened.states.read(opened.name, name)
     if _on_a_server(opened, name):
@@ -67,14 +76,19 @@ def _on_a_server(opened: Opened, name: str) -> bool:
     return opened.component(name).backend.type != "local"
 
 
-def _has_outputs_here(opened: Opened, name: str, head: Head | None) -> bool:
-    """Of this very state: another master may have brought the run log's copy up to date, but not this disk."""
+def is_copied(opened: Opened, name: str, copy: StateCopy) -> bool:
+    """Whether this disk has what the run log's copy is of: another master may have made that one.
+
+    And no more and no less of it than is needed: pillar may name minions for a sensitive output, and no longer do so.
+    """
     if not _on_a_server(opened, name):
         return True
     try:
-        return read(opened.services.layout.state_copy(opened.name, name)).head == head
+        kept = read(opened.services.layout.state_copy(opened.name, name))
     except StateError:
         return False
+    needed = {key for key in copy.outputs if key in copy.ordinary or key in opened.component(name).output_targets}
+    return kept.head == Head(copy.serial, copy.lineage) and needed == set(kept.outputs)
 
 
 def _keep_outputs(opened: Opened, name: str, state: State | None) -> None:

@@ -11,17 +11,18 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from saltform.config.backends import KINDS, decode, encode, place
 from saltform.config.types import Backend, Component
-from saltform.errors import SaltformError, StateError
+from saltform.errors import SaltformError, StateError, StatesAway
 from saltform.tfstate import Head, Output, State, States
 from saltform.tfstate.local import LocalStates
 
 if TYPE_CHECKING:
     from saltform.credentials.loan import Loan
     from saltform.operations.opened import Opened
+    from saltform.tfstate.fetched import Kept
 
 _HAVE_VERSIONS = ("s3", "gcs", "azurerm")  # where they are switched on
 _ASSUMED = ("assume_role", "assume_role_with_web_identity")
@@ -37,7 +38,7 @@ class BackendStates:
         self._loans: list[Loan] = []
         self._where: dict[tuple[str, str], Backend] = {}
         self._lock = threading.RLock()
-        self._glanced: dict[str, State | StateError | None] = {}
+        self._glanced: dict[str, State | SaltformError | None] = {}
 
     def head(self, environment: str, component: str) -> Head | None:
         if component in self._glanced:
@@ -48,7 +49,7 @@ class BackendStates:
     def read(self, environment: str, component: str) -> State | None:
         if component in self._glanced:
             found = self._glanced[component]
-            if isinstance(found, StateError):
+            if isinstance(found, SaltformError):
                 raise found
         else:
             found = self.reader(environment, component).read(environment, component)
@@ -56,20 +57,52 @@ class BackendStates:
 
     @contextlib.contextmanager
     def glance(self, names: Iterable[str]) -> Iterator[None]:
-        """The states of these on servers as they are now, all at once: none is asked for again inside the block."""
+        """The states of these on servers as they are now, all at once: none is asked for again inside the block.
+
+        Nor is a server that doesn't answer, or one that there are no credentials for.
+        """
         groups: dict[Any, list[str]] = {}
+        refused: dict[str, SaltformError] = {}
         for name in names:
-            with contextlib.suppress(SaltformError):  # said when it is asked for
+            if self._backend(name).type == "local":
+                continue
+            backend = self._key(self._backend(name))
+            try:
+                if backend in refused:
+                    raise refused[backend]
                 reader = self.reader(self._opened.name, name)
                 if hasattr(reader, "read_many"):
                     groups.setdefault(reader, []).append(name)
+            except StateError as error:  # of this one alone
+                self._glanced[name] = error
+            except SaltformError as error:
+                self._glanced[name] = refused[backend] = error
         try:
             for reader, group in groups.items():
-                with contextlib.suppress(StateError):
+                try:
                     self._glanced |= reader.read_many(self._opened.name, group)
+                except StatesAway as error:
+                    self._glanced |= dict.fromkeys(group, error)
+                except StateError:
+                    continue  # it may let each be read, though not all be listed
             yield
         finally:
             self._glanced = {}
+
+    def recall(self, component: str, mark: str, state: State) -> None:
+        """What an earlier process read of a state on a server: it is read again only if it has another mark."""
+        with contextlib.suppress(SaltformError):  # said when it is asked for
+            reader = self.reader(self._opened.name, component)
+            if hasattr(reader, "recall"):
+                reader.recall(self._opened.name, component, mark, state)
+
+    def last(self, component: str) -> Kept | None:
+        """What was read last of a state on a server, and its mark."""
+        with contextlib.suppress(SaltformError):
+            reader = self.reader(self._opened.name, component)
+            if hasattr(reader, "last"):
+                return cast("Kept", reader.last(self._opened.name, component))
+        return None
 
     def outputs(self, environment: str, component: str) -> Mapping[str, Output]:
         state = self.read(environment, component)
@@ -77,6 +110,8 @@ class BackendStates:
 
     def look_again(self, environment: str, component: str) -> None:
         """Terraform has been at work on it: what is known of a state that only terraform can read is old."""
+        if component in self._glanced:
+            return
         reader = self.reader(environment, component)
         if hasattr(reader, "pull"):
             reader.pull(environment, component)
@@ -108,7 +143,7 @@ class BackendStates:
         self._refuse_moved(component, backend)
         if backend.type == "local":
             return self._local
-        key = encode(Backend(backend.type, _shared(backend), backend.credentials))
+        key = self._key(backend)
         with self._lock:
             self._where[environment, component] = backend
             if key not in self._readers:
@@ -117,6 +152,11 @@ class BackendStates:
             return reader
 
     # --- inside ---------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _key(backend: Backend) -> str:
+        """What all components have in common that one reader serves."""
+        return encode(Backend(backend.type, _shared(backend), backend.credentials))
 
     def _backend(self, name: str) -> Backend:
         opened = self._opened

@@ -7,11 +7,13 @@ from typing import Any
 
 from saltform.config import load
 from saltform.errors import EXIT_DONE, EXIT_FAILED, CredentialError, StateError, TerraformError
+from saltform.operations import marks
 from saltform.operations.copying import copy_state
 from saltform.operations.index import refresh_targets, write_index
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.runlog import now
 from saltform.runlog.copies import StateCopy
 from saltform.workspace.root import address_in_module
 
@@ -23,7 +25,13 @@ def sync_states(services: Services, environment: str | None) -> dict[str, Any]:
     for name in names:
         last = services.runlog.copies.all(name)
         with Opened(services, name) as opened:
-            found = {each: _synced(opened, each, last.get(each)) for each in [*opened.graph.order(), *opened.orphans]}
+            every = [*opened.graph.order(), *opened.orphans]
+            marks.recall(opened, last)
+            with opened.states.glance(every):
+                found = {each: _synced(opened, each, last.get(each)) for each in every}
+            read = [each for each, entry in found.items() if entry["status"] != "unreadable"]
+            services.runlog.copies.confirm(name, read, now())
+            marks.keep(opened, read)
             write_index(opened, _troubles(found, last))
             refresh_targets(opened, [each for each, entry in found.items() if entry.get("outputs")])
         components |= found if environment else {f"{name}/{each}": entry for each, entry in found.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ class StateCopy:
     outputs: dict[str, str]  # name → digest
     ordinary: dict[str, Any]  # name → value
     resources: list[str]
-    copied: str
+    copied: str  # when the state was last found to be so
 
 
 class StateCopies:
@@ -43,6 +44,16 @@ class StateCopies:
             f" ON CONFLICT (environment, component) DO UPDATE SET {changed}",
             tuple(values.values()),
         )
+
+    def confirm(self, environment: str, components: Iterable[str], moment: str) -> None:
+        """The states of these were looked at, and are as their copies say."""
+        names = list(components)
+        if names:
+            some = ", ".join("?" * len(names))
+            self._database.write(
+                f"UPDATE state_copies SET copied = ? WHERE environment = ? AND component IN ({some})",  # noqa: S608
+                (moment, environment, *names),
+            )
 
     def forget(self, environment: str, component: str) -> None:
         self._database.write(

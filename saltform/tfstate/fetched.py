@@ -4,6 +4,7 @@
    knows, and gets the content only if there is another one.
 2. `read_many` asks for the marks of a whole environment at once, then fetches, in parallel, only what has changed.
 3. What was read last stays readable when the server is away: `last`.
+4. A server that doesn't answer is not asked for the next state: a hundred of them take no longer to fail than one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from saltform.errors import StateError
+from saltform.errors import StateError, StatesAway
 from saltform.tfstate.document import Head, Output, State, read
-
-AT_ONCE = 16  # fetches in parallel
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class Kept:
 
 class FetchedStates(ABC):
     """A reader of states on a server. Safe for threads."""
+
+    at_once = 16  # fetches in parallel
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Kept] = {}
@@ -90,24 +91,34 @@ class FetchedStates(ABC):
                 found[name] = self._keep((environment, name), kept.mark, kept.state)
             else:
                 changed.append(name)
-        if len(changed) == 1:
-            found[changed[0]] = self._read_or_error(environment, changed[0])
-        elif changed:
+        away: list[StatesAway] = []
+
+        def one(name: str) -> State | StateError | None:
+            return away[0] if away else self._read_or_error(environment, name, away)
+
+        if len(changed) == 1 or self.at_once == 1:
+            return found | {name: one(name) for name in changed}
+        if changed:
             from concurrent.futures import ThreadPoolExecutor  # a run whose states are local doesn't pay for it
 
-            with ThreadPoolExecutor(min(AT_ONCE, len(changed))) as pool:
-                read_all = pool.map(lambda name: self._read_or_error(environment, name), changed)
-                found |= dict(zip(changed, read_all, strict=True))
+            with ThreadPoolExecutor(min(self.at_once, len(changed))) as pool:
+                found |= dict(zip(changed, pool.map(one, changed), strict=True))
         return found
+
+    def recall(self, environment: str, component: str, mark: str, state: State) -> None:
+        """What an earlier process read under this mark."""
+        self._keep((environment, component), mark, state)
 
     def last(self, environment: str, component: str) -> Kept | None:
         """What was read last, whatever the server says now."""
         return self._kept.get((environment, component))
 
-    def _read_or_error(self, environment: str, component: str) -> State | StateError | None:
+    def _read_or_error(self, environment: str, component: str, away: list[StatesAway]) -> State | StateError | None:
         try:
             return self.read(environment, component)
         except StateError as error:
+            if isinstance(error, StatesAway):
+                away.append(error)
             return error
 
     def _keep(self, where: tuple[str, str], mark: str, state: State) -> State:

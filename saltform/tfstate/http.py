@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from saltform.errors import StateError
+from saltform.errors import StateError, StatesAway
 from saltform.tfstate.fetched import Fetched, FetchedStates
 
 Address = Callable[[str, str], str]  # environment, component → the state's address
@@ -49,7 +49,7 @@ class HttpStates(FetchedStates):
             )
         except requests.RequestException as error:
             fix = "check the address, and that it is up"
-            raise StateError("the state can't be read", f"{address}: {type(error).__name__}", fix) from None
+            raise StatesAway("the state can't be read", f"{address}: {type(error).__name__}", fix) from None
         if answer.ok or answer.status_code in (304, *_NONE):
             return answer
         refused = answer.status_code in _REFUSED

@@ -1,21 +1,25 @@
 """States in PostgreSQL, as the backend `pg` stores them: a schema for each component, the row `default` in `states`.
 
 A row's mark is its `xmin` and `ctid`: PostgreSQL gives every update new ones, and they cost nothing to ask for.
+Nothing in its client ends a conversation in which nobody says anything any more, so we do.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from saltform.errors import StateError
+from saltform.errors import StateError, StatesAway
 from saltform.tfstate.fetched import Fetched, FetchedStates
 
 Schema = Callable[[str, str], str]  # environment, component → the schema
 TABLE, ROW = "states", "default"  # what Terraform calls them
 _MARK = "xmin::text || ctid::text"
+TIMEOUT = 10.0  # seconds for a connection, and for an answer
 
 
 def connection(address: str, lent: Mapping[str, str]) -> Any:
@@ -24,11 +28,16 @@ def connection(address: str, lent: Mapping[str, str]) -> Any:
 
     names = {"PGHOST": "host", "PGPORT": "port", "PGDATABASE": "dbname", "PGUSER": "user", "PGPASSWORD": "password"}
     known: dict[str, Any] = {names[name]: value for name, value in lent.items() if name in names}
-    return psycopg.connect(lent.get("PG_CONN_STR") or address, autocommit=True, **known)
+    where = lent.get("PG_CONN_STR") or address
+    if "connect_timeout" not in where:
+        known["connect_timeout"] = int(TIMEOUT)
+    return psycopg.connect(where, autocommit=True, **known)
 
 
 class PgStates(FetchedStates):
     """The states in one database. `connect` opens a connection with autocommit; it is kept until `close`."""
+
+    at_once = 1  # over one connection
 
     def __init__(self, connect: Callable[[], Any], schema: Schema) -> None:
         super().__init__()
@@ -104,7 +113,8 @@ class PgStates(FetchedStates):
             try:
                 if self._connection is None:
                     self._connection = self._connect()
-                yield self._connection
+                with _not_for_ever(self._connection):
+                    yield self._connection
             except psycopg.Error as error:
                 self._hang_up()  # the next question tries anew
                 raise self._said(name, error) from None
@@ -116,9 +126,36 @@ class PgStates(FetchedStates):
 
     @staticmethod
     def _said(name: str, error: Exception) -> StateError:
+        from psycopg import OperationalError
+
         said = str(error).strip().splitlines()
-        return StateError(
+        kind = StatesAway if isinstance(error, OperationalError) else StateError
+        return kind(
             "the state can't be read",
             f"{name}: {said[0] if said else type(error).__name__}",
             "check that the database is up, and the source at backend:credentials",
         )
+
+
+@contextlib.contextmanager
+def _not_for_ever(connection: Any) -> Iterator[None]:
+    """The connection is cut when the answer takes too long: a lock, a server that stands still, a dead network."""
+    import psycopg
+
+    cut = threading.Event()
+
+    def hang_up() -> None:
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
+            cut.set()
+            line.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(TIMEOUT, hang_up)
+    timer.start()
+    try:
+        yield
+    except psycopg.OperationalError:
+        if cut.is_set():
+            raise psycopg.OperationalError(f"no answer within {TIMEOUT:g} s") from None
+        raise
+    finally:
+        timer.cancel()

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from saltform.errors import StateError
+from saltform.errors import StateError, StatesAway
 from saltform.tfstate.fetched import Fetched, FetchedStates
 
 Key = Callable[[str, str], str]  # environment, component → the object's key
@@ -83,7 +83,7 @@ class S3States(FetchedStates):
                 raise StateError("the state can't be read", f"{name}: {code}: {said}", _FIXES.get(code, "")) from None
         except BotoCoreError as error:
             fix = "check the endpoint, and that it is up"
-            raise StateError("the state can't be read", f"{name}: {error}", fix) from None
+            raise StatesAway("the state can't be read", f"{name}: {error}", fix) from None
 
 
 def _common(keys: list[str]) -> str:

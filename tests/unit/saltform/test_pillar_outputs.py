@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
+from saltform import pillar_outputs
 from saltform.pillar_outputs import outputs_for
 
 INDEX = {
@@ -242,3 +244,21 @@ def test_an_id_with_tricks_writes_nothing_of_its_own(place: Place, minion: str) 
     made = {path for path in place.folder.rglob("*") if path.is_file()} - before
     assert made <= {place.folder / "cache" / "pillar" / "staging.json"}
     assert not any("sesame" in path.read_text() for path in made)
+
+
+def test_a_thousand_pillars_ask_nobody_and_read_each_state_once_for_each_change(place, monkeypatch):
+    """Of a state on a server they read the copy that runs and `sync_states` leave: those alone ask the server."""
+    read, reads = pillar_outputs.read, []
+    monkeypatch.setattr(pillar_outputs, "read", lambda path: reads.append(path.parent.name) or read(path))
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a pillar asked a server"))
+
+    def compile_all():
+        reads.clear()
+        for number in range(1000):
+            assert outputs_for(f"web-{number}", place.options, lambda _: False)["staging"]["networking"]["vpc_id"]
+        return sorted(reads)
+
+    assert compile_all() == ["networking", "vault"]
+    assert compile_all() == []
+    place.write("networking", {"vpc_id": ("vpc-2", False)})
+    assert compile_all() == ["networking"]
