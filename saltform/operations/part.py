@@ -129,8 +129,11 @@ class Part(Known):
             yield self._session(log, descriptors)
 
     def renewed(self, session: Session) -> Session:
-        """The session for a process that starts later: a lease that is about to end is fetched anew."""
-        return dataclasses.replace(session, env=self._environment(session.workspace))
+        """The session for the apply, which starts later: a lease that is about to end is fetched anew.
+
+        The plan holds the tokens that it was made with: tofu refuses an apply that is given others.
+        """
+        return dataclasses.replace(session, env=self._environment(session.workspace, tokens={}))
 
     def prepare(self, session: Session, upgrade: bool = False, states: Path | None = None) -> None:
         """Render the workspace, and initialise it if what `init` depends on has changed.
@@ -215,11 +218,11 @@ class Part(Known):
 
     # --- inside ---------------------------------------------------------------------------------------------
 
-    def _environment(self, workspace: Path) -> dict[str, str]:
+    def _environment(self, workspace: Path, tokens: Mapping[str, str]) -> dict[str, str]:
         provider = self.component.provider
         known = KINDS[provider.kind].environment(provider) if provider else {}
         lent = {**self._loan.environment, **roots.sensitive_environment(self.inputs)}
-        lent |= roots.token_environment(self.tokens)
+        lent |= roots.token_environment(tokens)
         return clean_environment(workspace / ".home", self.opened.cli_config.path, lent, known)
 
     def _slowed(self, pace: Pace) -> None:
@@ -237,7 +240,7 @@ class Part(Known):
         return Session(
             binary=self.binary,
             workspace=path,
-            env=self._environment(path),
+            env=self._environment(path, self.tokens),
             processes=self.services.processes,
             log=lambda line: print(line, file=log),
             cancel=self.services.cancel,

@@ -11,6 +11,7 @@ from saltform.errors import StateError
 from saltform.files import make_folder
 from saltform.layout import Layout
 from saltform.tfstate.document import VERSION, Head, Output, State, read
+from saltform.tfstate.versions import newest_version
 
 FILE = "terraform.tfstate"
 LOCK_NOTE = ".terraform.tfstate.lock.info"  # says who; the lock itself is the kernel's
@@ -63,7 +64,7 @@ class LocalStates:
             return None
         except OSError as error:
             raise StateError("the state can't be read", f"{path}: {error.strerror}") from error
-        if not content and not _has_backup(path):
+        if not content and not _was_stored(path):
             return None  # made by terraform to lock it, and left by one that was killed before it stored anything
         return read(content, str(path))
 
@@ -72,6 +73,7 @@ class LocalStates:
         return state.outputs if state else {}
 
 
-def _has_backup(path: Path) -> bool:
+def _was_stored(path: Path) -> bool:
+    """Terraform's backup or a version that we kept: tofu backs a state up later than terraform does."""
     backup = path.with_name(f"{FILE}.backup")
-    return backup.exists() and backup.stat().st_size > 0
+    return (backup.exists() and backup.stat().st_size > 0) or newest_version(path) is not None

@@ -26,7 +26,13 @@ def state(serial=3, value="x", padding=0):
                 "s": {"value": "p", "type": "string", "sensitive": True},
             },
             "resources": [
-                {"mode": "managed", "type": "t", "name": "n", "instances": [{"attributes": {"x": "y" * padding}}]}
+                {
+                    "mode": "managed",
+                    "type": "t",
+                    "name": "n",
+                    "provider": 'provider["terraform.io/builtin/terraform"]',
+                    "instances": [{"attributes": {"x": "y" * padding}}],
+                }
             ],
             "check_results": None,
         },

@@ -21,6 +21,10 @@ output "ids" { value = terraform_data.node[*].id }
 """
 
 
+# Terraform's errored state lacks the outputs, so they are still to be applied; tofu's has them.
+AFTERWARDS = ("applied", "unchanged")
+
+
 def home(world) -> Path:
     return world.state_dir / "states" / "staging" / "a"
 
@@ -80,7 +84,7 @@ def test_it_is_kept_named_and_pushed_back_by_the_next_run(broken, tmp_path):
     shutil.rmtree(broken.state_dir / "workspaces")  # which is always allowed
     mend_state(broken)
     resumed = broken.call("resume", None)
-    assert statuses(resumed) == {"a": "applied"}, resumed  # its outputs were still missing
+    assert statuses(resumed)["a"] in AFTERWARDS, resumed
     assert any("was pushed back" in note for note in resumed["notes"])
     assert made(tmp_path) == 2  # once for each node: nothing was built twice
     assert not kept(broken).exists()
@@ -95,7 +99,7 @@ def test_it_is_pushed_back_at_once_where_that_works(broken, tmp_path):
     assert "It was pushed back: nothing is lost." in error["detail"]
     assert "errored_state" not in error
     assert not kept(broken).exists()
-    assert statuses(broken.deploy()) == {"a": "applied"}  # its outputs were still missing
+    assert statuses(broken.deploy())["a"] in AFTERWARDS
     assert made(tmp_path) == 2
 
 

@@ -10,6 +10,7 @@ import pytest
 from saltform.errors import StateError
 from saltform.tfstate import Head
 from saltform.tfstate.local import LocalStates
+from saltform.tfstate.versions import keep_version
 from tests.support.states_contract import StatesContract, state
 
 
@@ -55,6 +56,14 @@ def test_an_empty_file_beside_a_backup_is_a_lost_state(local):
     local.store("staging", "net", b"")
     local.reader.path("staging", "net").with_name("terraform.tfstate.backup").write_bytes(state())
     with pytest.raises(StateError, match=r"empty(.|\n)*terraform.tfstate.backup"):
+        local.reader.head("staging", "net")
+
+
+def test_an_empty_file_beside_a_version_that_was_kept_is_a_lost_state(local):
+    local.store("staging", "net", state())
+    keep_version(local.reader.path("staging", "net"))
+    local.store("staging", "net", b"")
+    with pytest.raises(StateError, match="empty"):
         local.reader.head("staging", "net")
 
 
