@@ -43,7 +43,6 @@ def run(options: Options) -> int:
     import uvloop
 
     _logging(options)
-    sys.setswitchinterval(0.00005)  # the store's thread waits for its turn before and after every sync
     return uvloop.run(serve(options))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from hive_emulator.cloud import Cloud
 from hive_emulator.config import FIRST_ACCOUNT, SYSTEM_ACCOUNT
 from hive_emulator.errors import ApiError
-from hive_emulator.store import make_store
+from hive_emulator.store import embedded, make_store
 from hive_emulator.store.base import Change, Conflict, Store, StoreFailed
 from hive_emulator.testing import running_nats
 
@@ -227,6 +228,51 @@ def test_writers_that_share_a_sync_are_kept_in_the_order_they_came(tmp_path: Pat
             assert {row[3]: row[4] for row in contents(store)} == left
 
     run(test)
+
+
+def test_a_journal_that_was_folded_reads_as_before(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with opened("embedded", tmp_path) as store:
+            store.fold_after = 4
+            for id in ("first", "goes", "comes back", "stays"):
+                await put(store, "vpc", id, {"n": 0})
+            assert rows_of_the_journal(tmp_path) == 0
+            orders = [("goes", None), ("comes back", None), ("new", {"n": 1}), ("comes back", {"n": 2})]
+            orders += [("short-lived", {"n": 3}), ("short-lived", None), ("first", {"n": 4}), ("last", {"n": 5})]
+            for id, record in orders:
+                await store.commit([Change(FIRST_ACCOUNT, REGION, "vpc", id, record)], lambda: True)
+            assert rows_of_the_journal(tmp_path) == 0
+            await put(store, "vpc", "unfolded", {"n": 6})
+            before = contents(store)
+        assert [row[3] for row in before] == ["first", "stays", "new", "comes back", "last", "unfolded"]
+        assert rows_of_the_journal(tmp_path) == 1
+        async with opened("embedded", tmp_path) as store:
+            assert contents(store) == before
+
+    run(test)
+
+
+def test_a_journal_that_can_not_be_folded_yet_keeps_what_it_has(tmp_path: Path, monkeypatch) -> None:
+    async def test() -> None:
+        async with opened("embedded", tmp_path) as store:
+            store.fold_after = 2
+            with monkeypatch.context() as patched:
+                patched.setattr(embedded, "_PUT", "INSERT INTO nowhere VALUES (?, ?, ?, ?, ?)")
+                for n in range(3):
+                    await put(store, "vpc", f"vpc-{n}", {"n": n})
+            assert rows_of_the_journal(tmp_path) == 3
+            await put(store, "vpc", "vpc-3", {"n": 3})
+            assert rows_of_the_journal(tmp_path) == 0
+            before = contents(store)
+        async with opened("embedded", tmp_path) as store:
+            assert contents(store) == before
+
+    run(test)
+
+
+def rows_of_the_journal(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "hive.db")) as db:
+        return db.execute("SELECT count(*) FROM journal").fetchone()[0]
 
 
 def test_a_second_process_on_the_same_file_is_refused(tmp_path: Path) -> None:
