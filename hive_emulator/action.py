@@ -56,6 +56,7 @@ class Call:
 Behaviour = Callable[[Call, dict[str, Any]], dict[str, Any]]
 
 _registry: dict[tuple[str, str], Behaviour] = {}
+_all = MappingProxyType(_registry)
 
 
 def action(name: str, *, service: str = "ec2") -> Callable[[Behaviour], Behaviour]:
@@ -73,4 +74,4 @@ def action(name: str, *, service: str = "ec2") -> Callable[[Behaviour], Behaviou
 
 def registry() -> Mapping[tuple[str, str], Behaviour]:
     """All behaviours by (service, action)."""
-    return MappingProxyType(_registry)
+    return _all

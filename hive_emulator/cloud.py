@@ -133,7 +133,8 @@ class Cloud:
         self._system_account = system_account
         self._tables = state.tables(account, region)
         self._staged: dict[tuple[str, str], Record | None] = {}
-        self._overlays: dict[str, Table] = {}  # the staged records by kind, so that indexes cover them too
+        self._written: set[str] = set()  # kinds with something staged
+        self._overlays: dict[str, Table] = {}  # staged records of the kinds that are read after a write
         self._read: dict[tuple[str, str], Record | None] = {}
         self._scanned: dict[str, int] = {}
         self._hidden: set[tuple[str, str]] = set()
@@ -162,7 +163,7 @@ class Cloud:
     def all(self, kind: str) -> list[Record]:
         """Every record of a kind, in creation order, staged writes included."""
         table = self._scan(kind)
-        overlay = self._overlays.get(kind)
+        overlay = self._overlay(kind)
         if overlay is None and not self._hidden:
             return list(table.records.values())
         merged = {**table.records, **(overlay.records if overlay else {})}
@@ -173,7 +174,7 @@ class Cloud:
         extract = INDEXES[kind, field]
         table = self._scan(kind)
         ids = table.index(field, extract).get(value, {}) if table is not _EMPTY else {}
-        overlay = self._overlays.get(kind)
+        overlay = self._overlay(kind)
         if overlay is None and not self._hidden:
             return [table.records[id] for id in ids]
         found = [table.records[id] for id in ids if (kind, id) not in self._staged and not self._is_gone(kind, id)]
@@ -196,22 +197,29 @@ class Cloud:
         self._stage(kind, id, None)
 
     def _stage(self, kind: str, id: str, record: Record | None) -> None:
-        self._remember(kind, id)
-        self._staged[kind, id] = record
+        key = (kind, id)
+        if key not in self._read and key not in self._staged:
+            self.get(kind, id)
+        self._staged[key] = record
+        self._written.add(kind)
+        if kind in self._overlays:
+            self._overlays[kind].write(id, record)
+
+    def _overlay(self, kind: str) -> Table | None:
+        """The staged records of a kind, as a table so that indexes cover them too; None when there are none."""
         overlay = self._overlays.get(kind)
-        if overlay is None:
+        if overlay is None and kind in self._written:
             overlay = self._overlays[kind] = Table()
-        overlay.write(id, record)
+            for (staged, id), record in self._staged.items():
+                if staged == kind:
+                    overlay.write(id, record)
+        return overlay
 
     def _is_gone(self, kind: str, id: str) -> bool:
         """True for what is staged to be deleted, or too young to be seen."""
         return self._staged.get((kind, id), self) is None or (
             (kind, id) in self._hidden and (kind, id) not in self._staged
         )
-
-    def _remember(self, kind: str, id: str) -> None:
-        if (kind, id) not in self._staged:
-            self.get(kind, id)
 
     def _scan(self, kind: str) -> Table:
         table = self._tables.get(kind, _EMPTY)
@@ -235,10 +243,7 @@ class Cloud:
         for kind, version in self._scanned.items():
             if tables.get(kind, _EMPTY).version != version:
                 return False
-        return all(
-            (tables[kind].records.get(id) if kind in tables else None) is record
-            for (kind, id), record in self._read.items()
-        )
+        return all(tables.get(kind, _EMPTY).records.get(id) is record for (kind, id), record in self._read.items())
 
     async def commit(self, store: Store) -> None:
         """Write what is staged, or wait until what was read is kept."""

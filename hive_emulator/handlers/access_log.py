@@ -12,7 +12,7 @@ from typing import TextIO
 
 from hive_emulator.handlers.exchange import Exchange, Response
 
-_quoted = json.JSONEncoder().encode
+_quoted = lru_cache(maxsize=256)(json.JSONEncoder().encode)  # the same few addresses, actions and codes
 
 
 class AccessLog:

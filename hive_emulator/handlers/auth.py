@@ -45,8 +45,9 @@ async def authenticate(x: Exchange) -> None:
     """Check the signature; find service, region and account."""
     try:
         signed = signature.read(x.request)
-        x.service = signed.service if signed.service in SERVICES else "ec2"
-        x.access_key = signed.access_key[:128]
+        scope = signed.scope
+        x.service = scope.service if scope.service in SERVICES else "ec2"
+        x.access_key = scope.access_key[:128]
         _check(x, signed)
     except ApiError:
         if x.access_key:  # without one nothing can be guessed
@@ -58,10 +59,10 @@ async def authenticate(x: Exchange) -> None:
 
 
 def _check(x: Exchange, signed: signature.Signed) -> None:
-    key = x.emulator.keys.get(signed.access_key)
+    key = x.emulator.keys.get(signed.scope.access_key)
     if key is None:
         raise ApiError("InvalidClientTokenId", "The security token included in the request is invalid.", 403)
-    if signed.service not in SERVICES:
+    if signed.scope.service not in SERVICES:
         raise ApiError(
             "SignatureDoesNotMatch",
             f"Credential should be scoped to one of these services: {', '.join(SERVICES)}.",
@@ -76,4 +77,4 @@ def _check(x: Exchange, signed: signature.Signed) -> None:
             403,
         )
     x.account = key.account
-    x.region = signed.region
+    x.region = signed.scope.region

@@ -6,7 +6,7 @@ from hive_emulator.action import registry
 from hive_emulator.errors import ApiError
 from hive_emulator.handlers.exchange import Exchange
 from hive_emulator.protocol import parse
-from hive_emulator.protocol.model import operation, services
+from hive_emulator.protocol.model import operation
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -20,12 +20,12 @@ async def parse_request(x: Exchange) -> None:
     version = flat.pop("Version", None)
     if not x.action:
         raise ApiError("MissingAction", "The request must contain the parameter Action")
-    if (x.service, x.action) not in registry():
-        raise ApiError("InvalidAction", f"The action {x.action} is not valid for this web service.")
-    x.operation = operation(x.service, x.action)
+    x.operation = operation(x.service, x.action) if (x.service, x.action) in registry() else None
     if x.operation is None:
         raise ApiError("InvalidAction", f"The action {x.action} is not valid for this web service.")
-    _check_version(x, version)
+    if version is not None and version != x.operation.version:
+        expected = f"use Version={x.operation.version}"
+        raise ApiError("NoSuchVersion", f"The requested version ({version[:40]}) does not exist: {expected}.")
     x.params = x.operation.parse(parse.tree(flat))
 
 
@@ -39,11 +39,3 @@ def _fields(x: Exchange) -> dict[str, str]:
             if not name.startswith("X-Amz-"):
                 flat[name] = value
     return flat
-
-
-def _check_version(x: Exchange, version: str | None) -> None:
-    expected = services()[x.service]["metadata"]["apiVersion"]
-    if version is not None and version != expected:
-        raise ApiError(
-            "NoSuchVersion", f"The requested version ({version[:40]}) does not exist: use Version={expected}."
-        )

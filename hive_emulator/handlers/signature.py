@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
+from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
@@ -24,20 +24,27 @@ SKEW = timedelta(minutes=5)
 LONGEST = 7 * 24 * 3600  # seconds a presigned request may be good for
 _DATE = re.compile(r"[0-9]{8}T[0-9]{6}Z\Z")
 _REGION = re.compile(r"[a-z0-9-]{1,32}\Z")
-# As every SDK writes it; whatever else comes is taken apart piece by piece, to say what is missing.
-_PLAIN = re.compile(rf"{ALGORITHM} Credential=([^,= ]+), ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{{64}})\Z")
-_EMPTY_BODY = hashlib.sha256(b"").hexdigest()
+# As every SDK writes it, up to the signature; what else comes is taken apart piece by piece, to say what is missing.
+_PLAIN = re.compile(rf"{ALGORITHM} Credential=([^,= ]+), ?SignedHeaders=([a-z0-9;-]+), ?Signature=\Z")
+_SIGNATURE = 64  # characters
+_EMPTY_BODY = sha256(b"").hexdigest()
+
+
+class Scope(NamedTuple):
+    """What a client says in every request of a day."""
+
+    access_key: str
+    text: str  # date/region/service/aws4_request
+    date: str  # 20260102
+    region: str
+    service: str
+    headers: tuple[str, ...]  # that are signed
 
 
 class Signed(NamedTuple):
     """What a request says about its signature."""
 
-    access_key: str
-    scope: str  # date/region/service/aws4_request
-    date: str  # of the scope: 20260102
-    region: str
-    service: str
-    signed_headers: tuple[str, ...]
+    scope: Scope
     signature: str
     timestamp: str  # 20260102T030405Z
     expires: int | None  # seconds, of a presigned request
@@ -59,9 +66,9 @@ def read(request: Request) -> Signed:
 
 
 def _from_header(request: Request, header: str) -> Signed:
-    plain = _PLAIN.match(header)
-    if plain is not None:
-        return _signed(plain[1], plain[2], plain[3], _timestamp(request), None)
+    scope = _plain_scope(header[:-_SIGNATURE])
+    if scope is not None:
+        return _signed(scope, header[-_SIGNATURE:], _timestamp(request), None)
     algorithm, _, rest = header.partition(" ")
     if algorithm != ALGORITHM:
         raise incomplete(f"Unsupported authorization type: expected '{ALGORITHM}'.")
@@ -73,7 +80,14 @@ def _from_header(request: Request, header: str) -> Signed:
     for name in ("Credential", "SignedHeaders", "Signature"):
         if not parts.get(name):
             raise incomplete(f"Authorization header requires '{name}' parameter.")
-    return _signed(parts["Credential"], parts["SignedHeaders"], parts["Signature"], _timestamp(request), None)
+    scope = _scope(parts["Credential"], parts["SignedHeaders"])
+    return _signed(scope, parts["Signature"], _timestamp(request), None)
+
+
+@lru_cache(maxsize=256)  # a client's is the same all day
+def _plain_scope(header: str) -> Scope | None:
+    plain = _PLAIN.match(header)
+    return None if plain is None else _scope(plain[1], plain[2])
 
 
 def _timestamp(request: Request) -> str:
@@ -93,41 +107,29 @@ def _from_query(pairs: list[tuple[str, str]]) -> Signed:
     expires = values.get("X-Amz-Expires", "300")
     if not (expires.isascii() and expires.isdigit() and len(expires) < 8 and 0 < int(expires) <= LONGEST):
         raise incomplete(f"X-Amz-Expires must be a number of seconds from 1 to {LONGEST}.")
-    return _signed(
-        values["X-Amz-Credential"],
-        values["X-Amz-SignedHeaders"],
-        values["X-Amz-Signature"],
-        values["X-Amz-Date"],
-        int(expires),
-    )
+    scope = _scope(values["X-Amz-Credential"], values["X-Amz-SignedHeaders"])
+    return _signed(scope, values["X-Amz-Signature"], values["X-Amz-Date"], int(expires))
 
 
-def _signed(credential: str, headers: str, signature: str, timestamp: str, expires: int | None) -> Signed:
-    access_key, scope, date, region, service = _credential(credential)
-    names = _names(headers)
-    if "host" not in names:
-        raise ApiError("SignatureDoesNotMatch", "'Host' must be a 'SignedHeader' in the AWS Authorization.", 403)
+def _signed(scope: Scope, signature: str, timestamp: str, expires: int | None) -> Signed:
     if not _DATE.match(timestamp):
         raise incomplete(f"Date must be in ISO-8601 'basic format', like 20260102T030405Z. Got '{timestamp[:40]}'.")
-    if timestamp[:8] != date:
+    if timestamp[:8] != scope.date:
         raise ApiError("SignatureDoesNotMatch", "Date in Credential scope does not match the request's date.", 403)
-    return Signed(access_key, scope, date, region, service, names, signature, timestamp, expires)
+    return Signed(scope, signature, timestamp, expires)
 
 
-@lru_cache(maxsize=256)  # a client's is the same all day
-def _credential(credential: str) -> tuple[str, str, str, str, str]:
+def _scope(credential: str, headers: str) -> Scope:
     parts = credential.split("/")
     if len(parts) != 5 or not all(parts) or parts[4] != "aws4_request":
         raise incomplete("Credential must have exactly 5 slash-delimited elements, ending in aws4_request.")
     access_key, date, region, service, _ = parts
     if not _REGION.match(region):
         raise ApiError("SignatureDoesNotMatch", "Credential should be scoped to a valid region.", 403)
-    return access_key, credential[len(access_key) + 1 :], date, region, service
-
-
-@lru_cache(maxsize=256)
-def _names(headers: str) -> tuple[str, ...]:
-    return tuple(headers.split(";"))
+    names = tuple(headers.split(";"))
+    if "host" not in names:
+        raise ApiError("SignatureDoesNotMatch", "'Host' must be a 'SignedHeader' in the AWS Authorization.", 403)
+    return Scope(access_key, credential[len(access_key) + 1 :], date, region, service, names)
 
 
 def check_date(signed: Signed, now: datetime) -> None:
@@ -137,7 +139,7 @@ def check_date(signed: Signed, now: datetime) -> None:
     if when - SKEW <= now <= until:
         return
     ours = now.strftime("%Y%m%dT%H%M%SZ")
-    if signed.service == "ec2":
+    if signed.scope.service == "ec2":
         raise ApiError("RequestExpired", f"Request has expired: it is of {signed.timestamp}, now is {ours}.")
     word = "expired" if now > until else "not yet current"
     raise ApiError("SignatureDoesNotMatch", f"Signature {word}: {signed.timestamp}, now is {ours}.", 403)
@@ -155,9 +157,10 @@ def _moment(text: str) -> datetime:
 
 def matches(request: Request, signed: Signed, secret: str) -> bool:
     """True when the signature is the one that ``secret`` gives."""
-    digest = hashlib.sha256(canonical(request, signed).encode()).hexdigest()
-    text = f"{ALGORITHM}\n{signed.timestamp}\n{signed.scope}\n{digest}"
-    key = signing_key(secret, signed.date, signed.region, signed.service)
+    scope = signed.scope
+    digest = sha256(canonical(request, scope.headers).encode()).hexdigest()
+    text = f"{ALGORITHM}\n{signed.timestamp}\n{scope.text}\n{digest}"
+    key = signing_key(secret, scope.date, scope.region, scope.service)
     expected = hmac.digest(key, text.encode(), "sha256").hex()
     return hmac.compare_digest(expected.encode(), signed.signature.encode("utf-8", "replace"))
 
@@ -171,13 +174,13 @@ def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
     return key
 
 
-def canonical(request: Request, signed: Signed) -> str:
-    """The canonical request."""
+def canonical(request: Request, names: tuple[str, ...]) -> str:
+    """The canonical request, with these headers signed."""
     query = _canonical_query(request.query) if request.query else ""
-    headers = "".join(f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in signed.signed_headers)
-    body = hashlib.sha256(request.body).hexdigest() if request.body else _EMPTY_BODY
+    headers = "".join([f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in names])
+    body = sha256(request.body).hexdigest() if request.body else _EMPTY_BODY
     path = "/" if request.path == "/" else quote(request.path, safe="/-_.~")
-    return f"{request.method}\n{path}\n{query}\n{headers}\n{';'.join(signed.signed_headers)}\n{body}"
+    return f"{request.method}\n{path}\n{query}\n{headers}\n{';'.join(names)}\n{body}"
 
 
 def _canonical_query(raw: bytes) -> str:

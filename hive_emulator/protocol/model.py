@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from hive_emulator.protocol.parse import Node, parse_structure
+from hive_emulator.protocol.parse import Node, Reader
 from hive_emulator.protocol.serialise import Serialiser
 
 _ID = "{request id}"  # where the request's id goes
@@ -40,24 +40,17 @@ class Operation:
 
     service: str
     name: str
-    shapes: dict[str, Any]
+    version: str  # of the service's API
     input_shape: str | None
+    reader: Reader
+    takes_client_token: bool
     frame: tuple[str, str]  # what comes before and after the answer's members, with _ID in one of them
     output_shape: str | None
     serialiser: Serialiser
 
-    @property
-    def takes_client_token(self) -> bool:
-        return "ClientToken" in self._input_members
-
-    @property
-    def _input_members(self) -> dict[str, Any]:
-        return self.shapes[self.input_shape]["members"] if self.input_shape else {}
-
     def parse(self, tree: dict[str, Node]) -> dict[str, Any]:
         """The parameters in ``tree`` by botocore's names."""
-        ec2 = services()[self.service]["metadata"]["protocol"] == "ec2"
-        return parse_structure(self.shapes, self.input_shape, tree, ec2)
+        return self.reader.parameters(self.input_shape, tree)
 
     def write(self, answer: dict[str, Any]) -> str:
         """The members of an answer as XML."""
@@ -74,6 +67,11 @@ class Operation:
 
 
 @cache
+def _reader(service: str) -> Reader:
+    return Reader(services()[service]["shapes"], services()[service]["metadata"]["protocol"] == "ec2")
+
+
+@cache
 def _serialiser(service: str) -> Serialiser:
     return Serialiser(services()[service]["shapes"])
 
@@ -85,10 +83,18 @@ def operation(service: str, name: str) -> Operation | None:
     if model is None or name not in model["operations"]:
         return None
     parts = model["operations"][name]
-    frame = _frame(name, model["metadata"])
-    shapes = model["shapes"]
-    output = parts.get("output", {}).get("shape")
-    return Operation(service, name, shapes, parts.get("input", {}).get("shape"), frame, output, _serialiser(service))
+    given = parts.get("input", {}).get("shape")
+    return Operation(
+        service=service,
+        name=name,
+        version=model["metadata"]["apiVersion"],
+        input_shape=given,
+        reader=_reader(service),
+        takes_client_token=given is not None and "ClientToken" in model["shapes"][given]["members"],
+        frame=_frame(name, model["metadata"]),
+        output_shape=parts.get("output", {}).get("shape"),
+        serialiser=_serialiser(service),
+    )
 
 
 def _frame(name: str, metadata: dict[str, Any]) -> tuple[str, str]:

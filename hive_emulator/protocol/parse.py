@@ -2,9 +2,9 @@
 
 1. The text is cut into names and values, decoded strictly.
 2. Names are cut at the dots into a tree: ``Filter.1.Name=x`` is ``{"Filter": {"1": {"Name": "x"}}}``.
-3. The tree is read by the action's input shape. Lists are ``X.N`` or ``X.member.N``, start at 1, stop at
-   the first gap and have at most 1,024 entries. An empty value counts as absent. What the shape doesn't
-   know is an error that names it.
+3. The tree is read by the action's input shape, which is compiled once to functions. Lists are ``X.N`` or
+   ``X.member.N``, start at 1, stop at the first gap and have at most 1,024 entries. An empty value counts as
+   absent. What the shape doesn't know is an error that names it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any, Union
 from urllib.parse import unquote_to_bytes
@@ -19,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 from hive_emulator.errors import ApiError
 
 Node = Union[str, "dict[str, Node]"]
+Read = Callable[[Node, str], Any]  # a node of the tree and its path, for errors
 
 MAX_LIST = 1024
 MAX_FIELDS = 20_000
@@ -41,12 +43,13 @@ def fields(raw: bytes) -> dict[str, str]:
         raise _malformed(f"The request has more than {MAX_FIELDS:,} parameters")
     if b"%" in raw and _BAD_ESCAPE.search(raw):
         raise _malformed("The request has a '%' that is not followed by two hexadecimal digits")
+    plain = b"%" not in raw and b"+" not in raw
     try:
         text = raw.decode("utf-8")
         found: dict[str, str] = {}
         for pair in text.split("&"):
             name, _, value = pair.partition("=")
-            if "%" in pair or "+" in pair:
+            if not plain and ("%" in pair or "+" in pair):
                 name, value = _unquoted(name), _unquoted(value)
             if name in found:
                 raise _malformed(f"The parameter {name[:60]} is given twice")
@@ -54,7 +57,7 @@ def fields(raw: bytes) -> dict[str, str]:
     except UnicodeDecodeError:
         raise _malformed("The request is not valid UTF-8") from None
     found.pop("", None)
-    if len(max(found, key=len, default="")) > MAX_NAME:
+    if len(raw) > MAX_NAME and len(max(found, key=len, default="")) > MAX_NAME:
         raise _malformed(f"A parameter name is longer than {MAX_NAME:,} characters")
     return found
 
@@ -83,73 +86,88 @@ def tree(flat: dict[str, str]) -> dict[str, Node]:
     return root
 
 
-def parse_structure(shapes: dict[str, Any], name: str | None, node: dict[str, Node], ec2: bool) -> dict[str, Any]:
-    """``node`` read as the shape ``name``."""
-    if name is None:
+class Reader:
+    """Reads values of one service's shapes. Shared by its actions, so that a shape is compiled once."""
+
+    def __init__(self, shapes: dict[str, Any], ec2: bool) -> None:
+        self._shapes = shapes
+        self._ec2 = ec2
+        self._done: dict[str, Read] = {}
+
+    def parameters(self, name: str | None, node: dict[str, Node]) -> dict[str, Any]:
+        """``node`` read as the shape ``name``; an action without one has no parameters."""
+        if name is not None:
+            return self.shape(name)(node, "")
         if node:
             raise _unknown(next(iter(node)))
         return {}
-    return _Reader(shapes, ec2).structure(shapes[name], node, "")
+
+    def shape(self, name: str) -> Read:
+        """The function that reads values of the shape ``name``."""
+        if name not in self._done:
+            # A shape may contain itself: until it is ready, its users go through the table.
+            self._done[name] = lambda node, path: self._done[name](node, path)
+            self._done[name] = self._compile(self._shapes[name])
+        return self._done[name]
+
+    def _compile(self, shape: dict[str, Any]) -> Read:
+        if shape["type"] == "structure":
+            return self._structure(shape)
+        return self._list(shape) if shape["type"] == "list" else _compiled_scalar(shape)
+
+    def _structure(self, shape: dict[str, Any]) -> Read:
+        names = wire_names(shape, self._ec2)
+        members = {wire: (key, self.shape(name)) for wire, (key, name) in names.items()}
+        required = shape.get("required", ())
+
+        def read(node: Node, path: str) -> dict[str, Any]:
+            if isinstance(node, str):
+                raise _malformed(f"The parameter {path} has a value but must have members")
+            found: dict[str, Any] = {}
+            for wire, below in node.items():
+                member = members.get(wire)
+                here = f"{path}.{wire}" if path else wire
+                if member is None:
+                    raise _unknown(here)
+                if below != "":
+                    value = member[1](below, here)
+                    if value or not isinstance(value, (dict, list)):
+                        found[member[0]] = value
+            for key in required:
+                if key not in found:
+                    raise _missing(path, shape, key, self._ec2)
+            return found
+
+        return read
+
+    def _list(self, shape: dict[str, Any]) -> Read:
+        entry = self.shape(shape["member"]["shape"])
+
+        def read(node: Node, path: str) -> list[Any]:
+            if isinstance(node, str):
+                raise _malformed(f"The parameter {path} is a list: number its entries, {path}.1")
+            wrapped = node.get("member")
+            if isinstance(wrapped, dict) and len(node) == 1:
+                node, path = wrapped, f"{path}.member"
+            for index in node:
+                if not _INDEX.match(index):
+                    raise _unknown(f"{path}.{index}")
+            if len(node) > MAX_LIST:
+                raise _malformed(f"The list {path} has more than {MAX_LIST:,} entries")
+            found = []
+            for number in range(1, len(node) + 1):
+                below = node.get(str(number))
+                if below is None:  # the first gap ends the list
+                    break
+                # An empty entry keeps its place: "describe the id ''" must not mean "describe all".
+                found.append(entry(below, f"{path}.{number}"))
+            return found
+
+        return read
 
 
 def _unknown(path: str) -> ApiError:
     return ApiError("UnknownParameter", f"The parameter {path} is not recognized")
-
-
-class _Reader:
-    def __init__(self, shapes: dict[str, Any], ec2: bool) -> None:
-        self._shapes = shapes
-        self._ec2 = ec2
-
-    def structure(self, shape: dict[str, Any], node: Node, path: str) -> dict[str, Any]:
-        if isinstance(node, str):
-            raise _malformed(f"The parameter {path} has a value but must have members")
-        names = wire_names(shape, self._ec2)
-        found: dict[str, Any] = {}
-        for wire, below in node.items():
-            member = names.get(wire)
-            here = f"{path}.{wire}" if path else wire
-            if member is None:
-                raise _unknown(here)
-            if below != "":
-                value = self.value(self._shapes[member[1]], below, here)
-                if value is not None and value != {} and value != []:
-                    found[member[0]] = value
-        for required in shape.get("required", ()):
-            if required not in found:
-                raise _missing(path, shape, required, self._ec2)
-        return found
-
-    def value(self, shape: dict[str, Any], node: Node, path: str) -> Any:
-        kind = shape["type"]
-        if kind == "structure":
-            return self.structure(shape, node, path)
-        if kind == "list":
-            return self.list(shape, node, path)
-        if not isinstance(node, str):
-            raise _unknown(f"{path}.{next(iter(node))}")
-        return _scalar(shape, kind, node, path)
-
-    def list(self, shape: dict[str, Any], node: Node, path: str) -> list[Any]:
-        if isinstance(node, str):
-            raise _malformed(f"The parameter {path} is a list: number its entries, {path}.1")
-        wrapped = node.get("member")
-        if isinstance(wrapped, dict) and len(node) == 1:
-            node, path = wrapped, f"{path}.member"
-        for index in node:
-            if not _INDEX.match(index):
-                raise _unknown(f"{path}.{index}")
-        if len(node) > MAX_LIST:
-            raise _malformed(f"The list {path} has more than {MAX_LIST:,} entries")
-        entry = self._shapes[shape["member"]["shape"]]
-        found = []
-        for number in range(1, len(node) + 1):
-            below = node.get(str(number))
-            if below is None:  # the first gap ends the list
-                break
-            # An empty entry keeps its place: "describe the id ''" must not mean "describe all".
-            found.append(self.value(entry, below, f"{path}.{number}"))
-        return found
 
 
 def _missing(path: str, shape: dict[str, Any], member: str, ec2: bool) -> ApiError:
@@ -174,9 +192,20 @@ def _wire_name(key: str, ref: dict[str, Any], ec2: bool) -> str:
     return name[0].upper() + name[1:] if name and "queryName" not in ref else name or key
 
 
+def _compiled_scalar(shape: dict[str, Any]) -> Read:
+    kind = shape["type"]
+
+    def read(node: Node, path: str) -> Any:
+        if not isinstance(node, str):
+            raise _unknown(f"{path}.{next(iter(node))}")
+        return _scalar(shape, kind, node, path)
+
+    return read
+
+
 def _scalar(shape: dict[str, Any], kind: str, text: str, path: str) -> Any:
     if kind == "string":
-        if _UNPRINTABLE.search(text):
+        if not text.isprintable() and _UNPRINTABLE.search(text):
             raise _invalid(path, text, "It has characters that can't be used.")
         if "enum" in shape and text not in shape["enum"]:
             raise _invalid(path, text, f"Valid values are: {', '.join(shape['enum'])}.")
