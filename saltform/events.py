@@ -88,9 +88,19 @@ def step_tag(run: str, component: str, status: str) -> str:
     return f"saltform/run/{run}/{component}/{str(status).replace(' ', '_')}"
 
 
+def unchanged_tag(run: str) -> str:
+    """`saltform/run/<run>/unchanged`: components that a deploy left alone without starting anything."""
+    return f"saltform/run/{run}/unchanged"
+
+
 def drift_tag(environment: str, component: str) -> str:
     """`saltform/drift/<environment>/<component>`: how a check ended."""
     return f"saltform/drift/{environment}/{component}"
+
+
+def drift_changed_tag(environment: str, component: str) -> str:
+    """`saltform/drift/<environment>/<component>/changed`: a check ended otherwise than the one before."""
+    return f"{drift_tag(environment, component)}/changed"
 
 
 def throttled_tag(provider: str) -> str:

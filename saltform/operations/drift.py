@@ -14,7 +14,7 @@ from typing import Any
 from saltform.config import Component
 from saltform.drift import COMPUTED, DRIFT, REORDERED, Difference, compare
 from saltform.errors import SaltformError
-from saltform.events import drift_tag
+from saltform.events import drift_changed_tag, drift_tag
 from saltform.graph import Graph
 from saltform.operations.checking import Found, applied, look
 from saltform.operations.choosing import orphan_note
@@ -173,6 +173,8 @@ class _Checks:
             "minions": sorted(minion for minion, item in check.get("fleet", {}).items() if item["status"] != CLEAN),
         }
         services.events.fire(drift_tag(*where), told)
+        if changed:
+            services.events.fire(drift_changed_tag(*where), told)
 
 
 def finding_entry(finding: Finding, moment: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from saltform.errors import (
     RunLogError,
     SaltformError,
 )
-from saltform.events import approval_tag, step_tag
+from saltform.events import approval_tag, step_tag, unchanged_tag
 from saltform.files import cannot_write, make_folder, write_atomic
 from saltform.graph import Graph
 from saltform.operations import auditing
@@ -153,7 +153,7 @@ class Run:
             if services.progress is not None:
                 services.progress.step(step.component, Status.UNCHANGED)
         said = {"run": services.run_id, "verb": self.verb, "environment": self.opened.name, "count": len(steps)}
-        services.events.fire(f"saltform/run/{services.run_id}/unchanged", said)
+        services.events.fire(unchanged_tag(services.run_id), said)
 
     def _pump(self, work: Work, names: list[str] | None = None) -> None:
         """Do all that is not done yet, or only these."""

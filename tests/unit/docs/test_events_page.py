@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -13,6 +14,14 @@ from saltform.config import load
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "events.md").read_text()
+
+
+def test_nothing_is_fired_under_a_tag_that_is_made_elsewhere():
+    """What the test below compares with the page is all that there is."""
+    for path in sorted((ROOT / "saltform").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fire":
+                assert re.fullmatch(r"tag|\w+_tag\(.*\)", ast.unparse(node.args[0]), re.DOTALL), (path, node.lineno)
 
 
 def test_every_tag_is_in_the_table():
