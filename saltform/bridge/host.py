@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextvars
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from saltform.config.load import ROOT
 from saltform.errors import ConfigError, CredentialError, ModuleError, Problem
 from saltform.events import QueuedEvents
+from saltform.fleet import Target
 
 log = logging.getLogger(__name__)
+
+SLICE, PAUSE = 100, 1.0  # minions that are asked at once for a fresh pillar, and seconds until the next ones
 
 
 def with_root(pillar: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]:
@@ -60,23 +64,36 @@ def sdb_resolver(opts: Mapping[str, Any]) -> Callable[[str], Any]:
     return resolve
 
 
-def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[str | tuple[str, ...]], None]:
-    """Asks minions to refresh their pillar and doesn't wait: they do it on their own time, and some are away."""
+def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[Sequence[Target]], None]:
+    """Asks minions to refresh their pillar and doesn't wait: they do it on their own time, and some are away.
 
-    def refresh(targets: str | tuple[str, ...]) -> None:
+    Each is asked once, and a large fleet in slices: the master compiles all of these pillars.
+    """
+
+    def refresh(targets: Sequence[Target]) -> None:
         import salt.client
         from salt.exceptions import SaltException
+        from salt.utils.minions import CkMinions
 
-        kind = "compound" if isinstance(targets, str) else "list"
-        wanted = targets if isinstance(targets, str) else list(targets)
         try:
+            known = CkMinions(dict(opts))
+            found = [known.check_minions(*_wanted(each))["minions"] for each in targets]
+            minions = sorted({minion for each in found for minion in each})
             with salt.client.get_local_client(mopts=dict(opts)) as client:
-                # Not `cmd_async`, which prints to stdout when nobody matches.
-                client.pub(wanted, "saltutil.refresh_pillar", tgt_type=kind, timeout=5)
+                for start in range(0, len(minions), SLICE):
+                    if start:
+                        time.sleep(PAUSE)
+                    # Not `cmd_async`, which prints to stdout when nobody matches.
+                    client.pub(minions[start : start + SLICE], "saltutil.refresh_pillar", tgt_type="list", timeout=5)
         except SaltException:
             log.warning("could not ask %s to refresh their pillar: is the master running?", targets)
 
     return refresh
+
+
+def _wanted(target: Target) -> tuple[Any, str]:
+    """In Salt's words."""
+    return (target, "compound") if isinstance(target, str) else (list(target), "list")
 
 
 def minion_bus(functions: Mapping[str, Any]) -> Callable[[str, dict[str, Any]], object]:

@@ -36,7 +36,7 @@ def heal(services: Services, environment: str, options: Options, checked: dict[s
     healed = deploys.deploy(mine, environment, given | {"parallelism": options.parallelism or None})
     checked["healed"] = {"run": healed["run"], "steps": healed["steps"], "retcode": healed["retcode"]}
     checked["summary"] += f"; {healed['summary']}"
-    _resolve(mine, environment, healed)
+    _resolve(mine, environment, healed, checked)
     if checked["retcode"] == 2 and not mixed or healed["retcode"] not in (0, 2):
         checked["retcode"], checked["success"] = healed["retcode"], healed["success"]
     return checked
@@ -67,13 +67,15 @@ def _left_alone(environment: str, name: str) -> str:
     )
 
 
-def _resolve(services: Services, environment: str, healed: dict[str, Any]) -> None:
-    """What was applied is as the state says again."""
+def _resolve(services: Services, environment: str, healed: dict[str, Any], checked: dict[str, Any]) -> None:
+    """What was applied is as the state says again; it is clean if its minions are, too."""
     moment = now()
     done = [name for name, step in healed["steps"].items() if step["status"] == Status.APPLIED.value]
     for name in done:
         found = services.runlog.drift.findings(environment, name)
         services.runlog.drift.keep([resolve(finding, moment, services.run_id) for finding in found])
+        if any(item["status"] != "clean" for item in checked["steps"][name]["check"].get("fleet", {}).values()):
+            continue
         check = services.runlog.drift.checks(environment)[name]
         services.runlog.drift.keep_check(
             dataclasses.replace(check, status="clean", since=moment, checked=moment, run=services.run_id)

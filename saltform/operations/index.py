@@ -61,5 +61,6 @@ def refresh_targets(opened: Opened, names: Iterable[str]) -> None:
     targets = {item.targets for item in components} | {
         ids for item in components for ids in item.output_targets.values()
     }
-    for each in sorted(targets - {"", ()}, key=str):
-        opened.services.refresh_pillar(each)
+    wanted = sorted(targets - {"", ()}, key=str)
+    if wanted:
+        opened.services.refresh_pillar(wanted)

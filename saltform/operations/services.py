@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
 from saltform.errors import ModuleError
 from saltform.events import Events, RecordedEvents
-from saltform.fleet import Fleet, NoFleet
+from saltform.fleet import Fleet, NoFleet, Target
 from saltform.layout import Layout
 from saltform.process import Cancel, Processes, RealProcesses
 from saltform.progress import Progress
@@ -46,7 +46,7 @@ class Services:
     progress: Progress | None = None
     fetch_salt: Callable[[str], Path] = no_salt_files
     resolve: Callable[[str], Any] = str  # an sdb:// reference in pillar; without Salt it stays what it is
-    refresh_pillar: Callable[[str | tuple[str, ...]], None] = lambda _targets: None
+    refresh_pillar: Callable[[Sequence[Target]], None] = lambda _targets: None
     fleet: Fleet = field(default_factory=NoFleet)
     cancel: threading.Event = field(default_factory=Cancel)
     _runlog: RunLog | None = field(default=None, repr=False)

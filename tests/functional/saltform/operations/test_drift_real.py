@@ -135,6 +135,11 @@ def test_what_was_changed_behind_terraforms_back_is_found_told_apart_acknowledge
         assert "healed" not in again
         del world.components["net"]["variables"]
 
+        world.components["net"]["approval"] = {"when": "always"}
+        waiting = world.drift(heal=True)
+        assert (waiting["retcode"], waiting["healed"]["steps"]["net"]["status"]) == (3, "awaiting approval")
+        del world.components["net"]["approval"]
+
         healed = world.drift(heal=True)
         assert healed["retcode"] == 0, healed
         assert healed["notes"] == ["net is healed as a whole: what was acknowledged there is applied back too"]

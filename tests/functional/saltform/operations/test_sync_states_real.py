@@ -20,7 +20,7 @@ def watched(staging):
 
 
 def sync(world):
-    services = world.services(refresh_pillar=world.told.append)
+    services = world.services(refresh_pillar=world.told.extend)
     return world.call("sync_states", "staging", services=services)
 
 
