@@ -17,16 +17,18 @@ from saltform.runlog.copies import StateCopy
 from saltform.tfstate import Output, State
 
 
-def recall(opened: Opened, last: Mapping[str, StateCopy]) -> None:
-    """Before states are looked at: what was copied of them, under the mark that they had.
+def recall(opened: Opened, last: Mapping[str, StateCopy]) -> dict[str, tuple[str, State]]:
+    """What was copied of the states, and the mark that each had.
 
     Sensitive outputs are missing there: good enough for whoever only asks what has changed.
     """
+    known = {}
     for name, (mark, serial, lineage) in _load(opened).items():
         copy = last.get(name)
         if copy is not None and (copy.serial, copy.lineage) == (serial, lineage) and is_copied(opened, name, copy):
             outputs = {key: Output(value) for key, value in copy.ordinary.items()}
-            opened.states.recall(name, mark, State(serial, lineage, "", outputs, copy.resources))
+            known[name] = (mark, State(serial, lineage, "", outputs, copy.resources))
+    return known
 
 
 def keep(opened: Opened, names: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from saltform.config.backends import KINDS, decode, encode, place
-from saltform.config.types import Backend, Component
+from saltform.config.types import NOTHING, Backend, Component
 from saltform.errors import SaltformError, StateError, StatesAway
 from saltform.tfstate import Head, Output, State, States
 from saltform.tfstate.local import LocalStates
@@ -56,10 +56,11 @@ class BackendStates:
         return self._there(component, found)
 
     @contextlib.contextmanager
-    def glance(self, names: Iterable[str]) -> Iterator[None]:
+    def glance(self, names: Iterable[str], known: Mapping[str, tuple[str, State]] = NOTHING) -> Iterator[None]:
         """The states of these on servers as they are now, all at once: none is asked for again inside the block.
 
-        Nor is a server that doesn't answer, or one that there are no credentials for.
+        Nor is a server that doesn't answer, or one that there are no credentials for. `known` is what an earlier
+        process read, and the mark that it had: only what has another one is read.
         """
         groups: dict[Any, list[str]] = {}
         refused: dict[str, SaltformError] = {}
@@ -70,9 +71,11 @@ class BackendStates:
             try:
                 if backend in refused:
                     raise refused[backend]
-                reader = self.reader(self._opened.name, name)
+                reader: Any = self.reader(self._opened.name, name)
                 if hasattr(reader, "read_many"):
                     groups.setdefault(reader, []).append(name)
+                    if name in known:
+                        reader.recall(self._opened.name, name, *known[name])
             except StateError as error:  # of this one alone
                 self._glanced[name] = error
             except SaltformError as error:
@@ -88,13 +91,6 @@ class BackendStates:
             yield
         finally:
             self._glanced = {}
-
-    def recall(self, component: str, mark: str, state: State) -> None:
-        """What an earlier process read of a state on a server: it is read again only if it has another mark."""
-        with contextlib.suppress(SaltformError):  # said when it is asked for
-            reader = self.reader(self._opened.name, component)
-            if hasattr(reader, "recall"):
-                reader.recall(self._opened.name, component, mark, state)
 
     def last(self, component: str) -> Kept | None:
         """What was read last of a state on a server, and its mark."""

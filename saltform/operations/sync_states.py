@@ -26,8 +26,7 @@ def sync_states(services: Services, environment: str | None) -> dict[str, Any]:
         last = services.runlog.copies.all(name)
         with Opened(services, name) as opened:
             every = [*opened.graph.order(), *opened.orphans]
-            marks.recall(opened, last)
-            with opened.states.glance(every):
+            with opened.states.glance(every, marks.recall(opened, last)):
                 found = {each: _synced(opened, each, last.get(each)) for each in every}
             read = [each for each, entry in found.items() if entry["status"] != "unreadable"]
             services.runlog.copies.confirm(name, read, now())
