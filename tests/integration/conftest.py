@@ -1,4 +1,4 @@
-"""One salt-master with its minion for all integration tests: they take ten seconds to start."""
+"""One salt-master with its minion for all integration tests of a worker: they take ten seconds to start."""
 
 from __future__ import annotations
 
