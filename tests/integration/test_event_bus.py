@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.cluster import HOME, MASTER, TIMEOUT, Cluster, wait_for
+from tests.support.documented import command
 
 
 def test_every_step_of_a_run_is_an_event(cluster: Cluster) -> None:
@@ -70,9 +71,9 @@ def test_a_minion_on_the_list_asks_for_a_deploy_and_gets_the_outputs_back(
 ) -> None:
     """At its own shell, as documented."""
     began = time.time()
-    cluster.call("data.update", "saltform_request", "build-7")
-    words = ("saltform/request/deploy", "environment=asked", "components=base", "request=build-7")
-    assert cluster.call("event.send", *words).exit_code == 0
+    cluster.run(*command("docs/events.md", "salt-call data.update"))
+    words = command("docs/events.md", "salt-call event.send", staging="asked", consul="base")
+    assert cluster.run(*words).exit_code == 0
     answer = answers("build-7")
     assert answer["success"], answer
     assert answer["outputs"]["base"]["name"] == "base"

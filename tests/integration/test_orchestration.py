@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.support.cluster import Cluster, Ended
+from tests.support.documented import command
 
 
 def orchestrate(cluster: Cluster, sls: str, **pillar: object) -> Ended:
@@ -53,7 +54,7 @@ def test_steps_see_each_others_results(cluster: Cluster) -> None:
 
 def test_a_drift_check_is_a_step_with_its_states_synced_before(cluster: Cluster) -> None:
     assert orchestrate(cluster, "orchestrate.deploy", environment="orchestrated").exit_code == 0
-    ended = orchestrate(cluster, "orchestrate.drift", environment="orchestrated", every="1h")
+    ended = cluster.run(*command("docs/drift.md", "salt-run state.orchestrate", staging="orchestrated"))
     assert ended.exit_code == 0, ended
     assert cluster.newest_run("orchestrated")["verb"] == "drift"
     assert orchestrate(cluster, "orchestrate.drift").exit_code != 0

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.cluster import HOME, Cluster, wait_for
+from tests.support.documented import command
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +26,10 @@ def test_the_minion_is_told_and_has_the_outputs_in_its_pillar(deployed: Cluster)
     wait_for(lambda: deployed.ask("pillar.get", "terraform:pillar:base:name", unmask=True)[0] == "base")
     outputs, _code = deployed.ask("pillar.get", "terraform:pillar:base", unmask=True)
     assert set(outputs) == {"id", "name", "password"}
+    words = command(
+        "docs/pillar.md", "salt 'web*'", **{"web*": HOME, "staging:networking:vpc_id": "pillar:base:name"}
+    )
+    assert deployed.run(*words, "--out=json").tree == {HOME: "base"}
 
 
 @pytest.mark.parametrize(

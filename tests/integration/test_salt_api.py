@@ -33,6 +33,8 @@ def test_a_form_full_of_strings_deploys(api: Cluster) -> None:
     returned = ask_as_form(api, **fields, components="base", only="True", refresh="false", parallelism="2")
     assert (returned["retcode"], returned["success"]) == (0, True), returned
     assert list(returned["steps"]) == ["base"]
+    assert returned["outputs"]["base"]["name"] == "base"
+    assert returned["outputs"]["base"]["password"] == "(sensitive)"
     assert api.newest_run("api")["author"] == "alice"
 
 
