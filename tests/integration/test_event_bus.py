@@ -17,7 +17,7 @@ def test_every_step_of_a_run_is_an_event(cluster: Cluster) -> None:
     began = time.time()
     run = cluster.runner("deploy", "events").tree["run"]
     tags = [f"saltform/run/{run}/{name}/{status}" for name in ("base", "app") for status in ("running", "applied")]
-    found = cluster.listener.wait_for_events([(MASTER, tag) for tag in tags], after_time=began, timeout=30)
+    found = cluster.listener.wait_for_events([(MASTER, tag) for tag in tags], after_time=began, timeout=120)
     assert found.found_all_events, found.missed
     data = next(event.data for event in found.matches if event.tag.endswith("app/applied"))
     assert (data["environment"], data["component"], data["counts"]["add"]) == ("events", "app", 1)
@@ -27,7 +27,7 @@ def test_a_run_on_the_minion_is_seen_on_the_masters_bus_too(cluster: Cluster) ->
     began = time.time()
     returned, _code = cluster.ask("terraform.apply", "minion-events/base")
     tag = f"saltform/run/{returned['run']}/base/applied"
-    found = cluster.listener.wait_for_events([(MASTER, tag)], after_time=began, timeout=30)
+    found = cluster.listener.wait_for_events([(MASTER, tag)], after_time=began, timeout=120)
     assert found.found_all_events
 
 

@@ -255,7 +255,7 @@ class Cluster:
         path.write_text(yaml.safe_dump(dict(tree), sort_keys=False))
 
 
-def wait_for(what: Callable[[], Any], seconds: float = 30.0) -> Any:
+def wait_for(what: Callable[[], Any], seconds: float = 120.0) -> Any:
     """The first true answer; an assertion if there is none in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

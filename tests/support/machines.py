@@ -58,7 +58,7 @@ def terminate(folder: Path) -> None:
         os.killpg(pid, signal.SIGKILL)
     except (OSError, ValueError):
         return
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while time.monotonic() < end and _lives(pid):
         time.sleep(0.05)
     (folder / "pid").unlink(missing_ok=True)

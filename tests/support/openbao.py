@@ -50,7 +50,7 @@ class OpenBao:
             client.session.close()
         self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
 
     def approle(self, name: str, policy: str, **options: object) -> tuple[str, str]:
         """A role with one policy; its role id and a secret id."""
@@ -109,7 +109,7 @@ def running(folder: Path, argv: list[str], address: str) -> Iterator[OpenBao]:
 
 def _wait_until_it_listens(address: str, process: subprocess.Popen, log: Path) -> None:
     host, _, port = address.rpartition("//")[2].partition(":")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"bao ended:\n{log.read_text()}")

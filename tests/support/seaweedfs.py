@@ -41,14 +41,14 @@ def s3_server(folder: Path, access_key: str, secret_key: str, bucket: str) -> It
     finally:
         client.close()
         process.kill()  # it takes half a minute over a polite request, and nothing of it is needed any more
-        process.wait(timeout=20)
+        process.wait(timeout=120)
         for number in (port, *ports.values()):
             for socket in Path("/tmp").glob(f"seaweedfs-*-{number}.sock"):  # where it puts them, whatever it is told
                 socket.unlink()
 
 
 def _wait_for_bucket(client: Any, bucket: str, process: subprocess.Popen, log: Path) -> None:
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
         try:
             client.create_bucket(Bucket=bucket)

@@ -69,7 +69,7 @@ def running(*command: str, ready: str, statuses: tuple[int, ...] = (200,), **env
         command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while status(ready) not in statuses:
             assert process.poll() is None, process.stderr.read().decode()
             assert time.monotonic() < deadline, f"{command[0]} is not ready: {ready} says {status(ready)}"
@@ -77,7 +77,7 @@ def running(*command: str, ready: str, statuses: tuple[int, ...] = (200,), **env
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
 
 
 def status(url: str) -> int:

@@ -39,9 +39,9 @@ def engine(bao, database):
     client.secrets.database.configure(
         "pg", plugin_name="postgresql-database-plugin", allowed_roles=["*"], connection_url=database.uri
     )
-    for role, seconds in (("deploy", 60), ("short", 2)):
+    for role, seconds in (("deploy", 60), ("short", 4)):
         client.secrets.database.create_role(
-            role, "pg", [CREATE], default_ttl=f"{seconds}s", max_ttl="300s" if role == "deploy" else "6s"
+            role, "pg", [CREATE], default_ttl=f"{seconds}s", max_ttl="300s" if role == "deploy" else "12s"
         )
     return bao
 
@@ -94,10 +94,10 @@ def test_two_components_have_two_users(engine, users):
 def test_a_lease_is_renewed_while_it_is_used_and_fetched_anew_when_it_can_not_be(engine, users):
     with role_lender(engine, "leases", READS + REVOKES) as lender, lender.lend(needs("short")) as loan:
         first = loan.environment["PGUSER"]
-        time.sleep(3.5)  # longer than its two seconds
+        time.sleep(5.5)  # longer than its four seconds
         assert users() == {first}, "not renewed"
         assert loan.environment["PGUSER"] == first
-        deadline = time.monotonic() + 20  # its six seconds at most end in the meantime
+        deadline = time.monotonic() + 120  # its twelve seconds at most end in the meantime
         while (user := loan.environment["PGUSER"]) == first:
             assert time.monotonic() < deadline
             time.sleep(0.2)
@@ -114,7 +114,7 @@ def test_without_the_right_to_revoke_the_lease_ends_with_the_runs_login(engine, 
     assert len(log.records) == 1
     assert 'path "sys/leases/revoke"' in lender.notes[0]
     lender.close()
-    deadline = time.monotonic() + 10  # the server revokes what hangs on a login in the background
+    deadline = time.monotonic() + 120  # the server revokes what hangs on a login in the background
     while users() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert users() == set()
