@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from saltform.errors import WorkspaceError
-from saltform.files import alone, cannot_write, write_atomic
+from saltform.files import alone, cannot_write, make_folder, write_atomic
 from saltform.workspace.folder import LOCK_FILE
 
 
@@ -25,16 +25,18 @@ def once_for_all(shared: Path, workspace: Path, work: Callable[[], None], share:
 def _keep(workspace: Path, shared: Path) -> None:
     partial = shared.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
-    _copy(workspace / ".terraform", partial / ".terraform")
-    if (workspace / LOCK_FILE).exists():
-        write_atomic(partial / LOCK_FILE, (workspace / LOCK_FILE).read_bytes())
+    _copy(workspace, partial)
     partial.rename(shared)
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Its providers are links."""
+    """Only what `init` makes: `copytree` of the whole folder would give it the other one's permissions, too."""
+    make_folder(target)
     try:
-        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+        # Its providers are links.
+        shutil.copytree(source / ".terraform", target / ".terraform", symlinks=True, dirs_exist_ok=True)
+        if (source / LOCK_FILE).exists():
+            write_atomic(target / LOCK_FILE, (source / LOCK_FILE).read_bytes(), durable=False)
     except shutil.Error as error:  # the errors of all files, as texts
         _, path, why = error.args[0][0]
         raise WorkspaceError("can't write", f"{path}: {why}", "check the folder and its disk") from None

@@ -124,7 +124,7 @@ class Modules:
         try:
             for path in _files(folders):
                 target = partial / "tree" / path.relative_to(root)
-                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                make_folder(target.parent)
                 self._link(path, target)
             write_atomic(partial / "interface.json", face.dump())
             partial.rename(home)

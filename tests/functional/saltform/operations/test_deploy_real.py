@@ -29,6 +29,8 @@ def test_an_environment_goes_up_and_down_with_every_binary(tmp_path, binary):
     assert deployed["steps"]["backups"]["add"] == 2
     assert deployed["outputs"]["networking"]["password"] == "(sensitive)"
     assert deployed["outputs"]["consul"]["address"] == f"app of {deployed['outputs']['networking']['id']}"
+    folders = [*world.state_dir.glob("workspaces/staging/*"), *world.state_dir.glob("modules/*")]
+    assert {(folder.stat().st_mode & 0o777) for folder in folders} == {0o700}
     destroyed = world.destroy()
     assert list(destroyed["steps"]) == ["backups", "consul", "networking"]
     assert set(statuses(destroyed).values()) == {"destroyed"}

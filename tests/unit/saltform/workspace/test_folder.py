@@ -11,8 +11,10 @@ import pytest
 
 from saltform.config import Component, Input, Provider
 from saltform.errors import WorkspaceError
+from saltform.files import make_folder
 from saltform.workspace.fingerprint import digest, fingerprint, private_key, release
 from saltform.workspace.folder import Workspace, init_fingerprint
+from saltform.workspace.initialised import once_for_all
 from saltform.workspace.interface import Interface
 from saltform.workspace.modules import Module
 from saltform.workspace.root import Unknown, Value
@@ -45,6 +47,23 @@ def test_the_folder_is_private_and_leads_to_the_state(workspace, module):
     assert (workspace.path / "state").readlink() == workspace.states
     assert (workspace.path / "module" / "main.tf").read_text() == "# hello"
     assert workspace.provider_lock() == b"lock"
+
+
+def test_the_folder_stays_private_when_it_is_initialised_from_what_another_one_made(workspace, module, tmp_path):
+    shared, made = tmp_path / "cache" / "shared", tmp_path / "made"
+    make_folder(made)
+
+    def init():
+        (made / ".terraform").mkdir()
+        (made / ".terraform.lock.hcl").write_text("lock")
+
+    once_for_all(shared, made, init, share=True)
+    shared.chmod(0o755)  # as earlier versions made it
+    workspace.render(b"{}", module, b"")
+    once_for_all(shared, workspace.path, lambda: pytest.fail("it is there already"), share=True)
+    assert (workspace.path / ".terraform").is_dir()
+    assert workspace.provider_lock() == b"lock"
+    assert stat.S_IMODE(workspace.path.stat().st_mode) == 0o700
 
 
 def test_rendering_again_changes_nothing(workspace, module):

@@ -91,3 +91,8 @@ def test_without_links_there_are_copies(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.hardlink_to", lambda *_: (_ for _ in ()).throw(OSError("no links here")))
     tree = Modules(tmp_path / "store", (tmp_path / "modules",), never, never).resolve("m").tree
     assert (tree / "main.tf").read_text() == "# text"
+
+
+def test_every_folder_of_the_store_is_private(kept):
+    store, *_ = kept
+    assert {folder.stat().st_mode & 0o777 for folder in (store, *store.rglob("*")) if folder.is_dir()} == {0o700}
