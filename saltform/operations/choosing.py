@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from saltform.config import nearest
+from saltform.errors import UnknownName
 from saltform.fleet import NoFleet
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
+from saltform.workspace.root import address_in_module
 
 
 def chosen(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
@@ -21,6 +24,16 @@ def chosen(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
     added = [name for name in opened.graph.order() if name in everything and name not in wanted]
     notes = [f"also deploying what that needs: {', '.join(added)} (only=True leaves it out)"] if added else []
     return [name for name in opened.environment.components if name in everything], [*pins, *notes]
+
+
+def check_replaced(opened: Opened, options: Options) -> None:
+    """Before anything runs: terraform itself says nothing about an address that isn't there."""
+    if options.replace:
+        (name,) = opened.select(list(options.components))
+        known = [address_in_module(address) for address in opened.resources(name)]
+        for address in map(address_in_module, options.replace):
+            if address not in known:
+                raise UnknownName(f"resource of {opened.name}/{name}", address, known, nearest(address, known))
 
 
 def check_fleet(opened: Opened, names: Iterable[str]) -> None:

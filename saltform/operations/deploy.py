@@ -8,7 +8,7 @@ from typing import Any
 
 from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
 from saltform.graph import Graph
-from saltform.operations.choosing import check_fleet, chosen, orphan_note
+from saltform.operations.choosing import check_fleet, check_replaced, chosen, orphan_note
 from saltform.operations.foreseeing import previews
 from saltform.operations.index import tell_minions, write_index
 from saltform.operations.known import Known
@@ -43,6 +43,8 @@ def run_deploy(
     opened.wait = options.wait
     names, notes = chosen(opened, options)
     check_fleet(opened, names)
+    if resumed is None:  # what goes on may have been at it already
+        check_replaced(opened, options)
     notes = [*resumed.notes, *notes] if resumed else [*said, *notes]
     run = Run(
         opened,

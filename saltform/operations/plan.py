@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from saltform.errors import TerraformError
 from saltform.operations.applying import note_plan
-from saltform.operations.choosing import chosen, orphan_note
+from saltform.operations.choosing import check_replaced, chosen, orphan_note
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.orphans import lost_secrets
@@ -43,6 +43,7 @@ def plan(services: Services, environment: str, given: Mapping[str, Any], verb: s
 
 def run_plan(opened: Opened, options: Options, verb: str, said: Sequence[str] = ()) -> dict[str, Any]:
     names, notes = chosen(opened, options)
+    check_replaced(opened, options)
     run = Run(
         opened,
         verb,
