@@ -19,6 +19,7 @@ COMPONENT_KEYS = frozenset(
 )
 MINION_VARIABLES = ("minions", "minion_tokens")  # what a module gets for `minions`
 _SURE = re.compile(r"\(*[IJLE]@")
+_IDS = "whole minion ids (a list), or an expression of ids and pillar such as 'E@vault-.*' or 'I@role:vault'"
 _RULE = re.compile(r"[^.\s]+\.[^.\s].*")
 _INPUT = re.compile(r"@([^.@\s]+)\.([A-Za-z_][A-Za-z0-9_-]*)")
 
@@ -186,6 +187,9 @@ def _read_output_targets(reader: Reader) -> dict[str, str | tuple[str, ...]]:
             found[str(name)] = value
         else:
             found[str(name)] = tuple(section.texts("targets"))
+            for each in found[str(name)]:
+                if not MINION.fullmatch(each):
+                    section.problem("targets", each, _IDS)
     return found
 
 

@@ -184,3 +184,16 @@ def test_sources_may_be_a_list_merged_in_order():
     )
     provider = load(tree).environment("staging").components["a"].provider
     assert [source.kind for source in provider.credentials] == ["environment", "vault"]
+
+
+@pytest.mark.parametrize("targets", ["vault-*", "vault-1 or vault-2", ["vault-1", "vault-?"]])
+def test_who_sees_a_sensitive_output_is_an_id_in_full_and_never_a_glob_that_would_match_nobody(targets):
+    tree = pillar({"a": {"module": "m", "outputs": {"secret": {"targets": targets}}}})
+    problem = problems_of(tree)[f"{HERE}:a:outputs:secret:targets"]
+    assert "whole minion ids" in problem.expected
+    assert "E@vault-.*" in problem.expected
+
+
+@pytest.mark.parametrize("targets", ["vault-1", ["vault-1", "vault-2.example.com"], "E@vault-.*", "I@role:vault"])
+def test_ids_and_expressions_may_see_a_sensitive_output(targets):
+    load(pillar({"a": {"module": "m", "outputs": {"secret": {"targets": targets}}}}))
