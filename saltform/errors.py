@@ -64,7 +64,7 @@ class ConfigError(SaltformError):
     """The pillar is wrong: all its problems at once."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = list(problems)
+        self.problems = list(dict.fromkeys(problems))  # once each, however often that place was read
         count = len(self.problems)
         super().__init__(
             f"{count} problem{'s' if count != 1 else ''} in the pillar, nothing was started",

@@ -356,7 +356,7 @@ def acknowledge(environment=None, component=None, finding=None, until=None, reas
         The environment.
 
     component
-        The component.
+        The component: one name, never a glob.
 
     finding
         The resource's address, or the address with the attribute, as ``drift`` shows it; ``*`` stands for anything.

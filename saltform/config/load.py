@@ -107,7 +107,9 @@ def load(
         for name in names
     }
     for each in environments.values():
-        if not each.components and not has_orphans(each.name):
+        said = section.tree.get(each.name)
+        wrong = said is not None and not isinstance(said, Mapping)  # said already
+        if not each.components and not wrong and not has_orphans(each.name):
             where = f"{ROOT}:environments:{each.name}:components"
             problems.append(Problem(where, "nothing", "at least one component"))
         problems.extend(inspect(each))

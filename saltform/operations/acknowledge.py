@@ -12,6 +12,7 @@ from saltform.drift import matching
 from saltform.errors import UnknownName
 from saltform.operations import auditing
 from saltform.operations.drift import finding_entry
+from saltform.operations.one_component import find
 from saltform.operations.opened import Opened
 from saltform.operations.options import bad, is_dry
 from saltform.operations.result import result
@@ -32,7 +33,7 @@ def acknowledge(
 ) -> dict[str, Any]:
     """Acknowledge the findings that an address, its attribute or a glob names, until then."""
     opened = Opened(services, environment)
-    (name,) = opened.select([_text("component", component)])[:1]
+    name = find(opened, _text("component", component)).name
     end = _until(until)
     if not reason:
         raise bad("reason", "found nothing: say why it may stay as it is, for whoever reads it")

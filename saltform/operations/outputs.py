@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from saltform.errors import EXIT_DONE, EXIT_FAILED, CredentialError, StateError
 from saltform.operations.opened import Opened
 from saltform.operations.result import result, shown_outputs
 from saltform.operations.services import Services
+from saltform.report.words import plural
 
 
 def outputs(services: Services, environment: str, component: str | None) -> dict[str, Any]:
-    """The outputs as the states have them; sensitive ones are only named."""
+    """The outputs as the states have them; sensitive ones are only named. One that can't be read hides no other."""
+    found: dict[str, Any] = {}
+    notes: list[str] = []
     with Opened(services, environment) as opened:
-        names = opened.select(component)
-        found = {name: shown_outputs(opened.outputs(name)) for name in names}
-    count = sum(len(item) for item in found.values())
+        for name in opened.select(component):
+            try:
+                found[name] = shown_outputs(opened.outputs(name))
+            except (StateError, CredentialError) as error:
+                notes.append(f"{name}: {error}")
+    count = plural(sum(len(item) for item in found.values()), "output")
+    unreadable = f", {len(notes)} unreadable" if notes else ""
     return result(
         "outputs",
+        EXIT_FAILED if notes else EXIT_DONE,
         environment=environment,
-        summary=f"{environment}: {count} outputs of {len(names)} components",
+        summary=f"{environment}: {count} of {plural(len(found), 'component')}{unreadable}",
         outputs=found,
+        notes=notes,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from saltform.config import load
+from saltform.config.load import ROOT
 from saltform.errors import ConfigError, NotPromoted, Problem
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
@@ -13,9 +15,9 @@ from saltform.operations.services import Services
 
 def validate(services: Services, environment: str | None) -> dict[str, Any]:
     """Check the pillar of one environment, or of all, modules included."""
-    names = [environment] if environment else list(load(services.pillar, has_orphans=lambda _: True).environments)
+    names = [environment] if environment else _names(services.pillar)
     opened: list[Opened] = []
-    problems: dict[Problem, None] = {}
+    problems: list[Problem] = []
     notes: list[str] = []
     for name in names:
         try:
@@ -24,8 +26,9 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
             if environment:
                 raise
             notes.append(f"{error.summary}: {error.fix}")
+            problems += _in_pillar_alone(services.pillar, name)
         except ConfigError as error:
-            problems.update(dict.fromkeys(error.problems))  # what all environments share is said once
+            problems += error.problems
     if problems:
         raise ConfigError(problems)
     total = sum(len(item.environment.components) for item in opened)
@@ -39,3 +42,20 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
         problems=[],
         notes=notes,
     )
+
+
+def _names(pillar: Mapping[str, Any]) -> list[str]:
+    """Each environment is opened on its own, so that what is wrong in one doesn't hide what is wrong in another."""
+    root = pillar.get(ROOT)
+    listed = root.get("environments") if isinstance(root, Mapping) else None
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, Mapping) else []
+    return names if names and len(names) == len(listed or ()) else list(load(pillar).environments)
+
+
+def _in_pillar_alone(pillar: Mapping[str, Any], environment: str) -> list[Problem]:
+    """What can be seen of an environment whose releases are not there yet."""
+    try:
+        load(pillar, environment, has_orphans=lambda _: True)
+    except ConfigError as error:
+        return error.problems
+    return []

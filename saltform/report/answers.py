@@ -32,7 +32,7 @@ def status(record: Record, width: int) -> list[Section]:
             "applied at": minute(item.get("applied_at")),
             "run": str(item.get("run") or ""),
             "release": str(item.get("release") or "")[:12],
-            "note": _holder(item.get("locked_by")),
+            "note": "\n".join(filter(None, (_holder(item.get("locked_by")), _why(item.get("error"))))),
         }
         rows.append([cells[title] for title in titles if title not in left_out])
     shown = [title for title in titles if title not in left_out]
@@ -203,6 +203,14 @@ def _holder(holder: object) -> str:
         return ""
     run = holder.get("run") if isinstance(holder, Mapping) else holder
     return f"locked by run {run}"
+
+
+def _why(error: Record | None) -> str:
+    """An error in the cell of a table: what is wrong, and the way out."""
+    if not error:
+        return ""
+    said = ": ".join(str(error[key]) for key in ("summary", "detail") if error.get(key))
+    return said + (f"\nfix: {error['fix']}" if error.get("fix") else "")
 
 
 def _together(names: list[str]) -> str:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from saltform.report.text import render
 from tests.support.world import World
 
 
@@ -45,3 +46,50 @@ def test_an_address_to_replace_that_is_not_there(world, verb):
     assert returned["error"]["summary"] == "unknown resource of staging/networking 'terraform_data.tihs'"
     assert returned["error"]["detail"] == "known: terraform_data.this. Did you mean 'terraform_data.this'?"
     assert world.processes.started == []
+
+
+def test_validate_of_all_environments_tells_everything_at_once_and_once(world):
+    world.components["consul"] |= {"module": "nada"}
+    world.infrastructure = {
+        "policy": {},
+        "environments": {
+            "a-list": [1],
+            "empty": {},
+            "misspelt": {"components": {"a": {"module": "base", "variables": {"nmae": "x"}}}, "onerror": "stop"},
+            "production": {"promoted_from": "staging", "promot": {}},
+        },
+    }
+    problems = world.call("validate", None)["error"]["problems"]
+    assert sorted(each["path"].removeprefix("infrastructure:environments:") for each in problems) == [
+        "a-list",
+        "empty:components",
+        "infrastructure:policy",
+        "misspelt:components:a:variables:name",
+        "misspelt:components:a:variables:nmae",
+        "misspelt:onerror",
+        "production:promot",
+        "staging:components:consul:module",
+    ]
+
+
+def test_a_malformed_state_hides_no_other_outputs_and_is_named(world):
+    state_file(world, "networking").write_text("{")
+    returned = world.call("outputs", "staging", None)
+    assert returned["retcode"] == 1
+    assert returned["outputs"] == {"consul": {"id": "consul"}}
+    assert returned["summary"] == "staging: 1 output of 1 component, 1 unreadable"
+    (note,) = returned["notes"]
+    assert note.startswith("networking: the state is malformed")
+    assert "fix: restore it" in note
+
+
+def test_status_shows_why_a_state_is_unreadable_and_the_way_out(world):
+    state_file(world, "networking").write_text("{")
+    text = " ".join(render(world.call("status", "staging"), width=400).split())
+    assert f"the state is malformed: {state_file(world, 'networking')}" in text
+    assert "fix: restore it from terraform.tfstate.backup" in text
+
+
+def test_drift_is_acknowledged_for_one_component_and_never_for_the_first_of_many(world):
+    returned = world.call("acknowledge", "staging", "*", "terraform_data.this", "7d", "an audit")
+    assert returned["error"]["summary"] == "unknown component '*'"
