@@ -177,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--components", type=int, default=100)
     parser.add_argument("--compiles", type=int, default=1000)
-    parser.add_argument("--syncs", type=int, default=100)
+    parser.add_argument("--syncs", type=int, default=400)
     parser.add_argument("--minions", type=int, default=1000)
     given = parser.parse_args()
     names = [f"c{number:04}" for number in range(given.components)]
