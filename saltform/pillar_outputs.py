@@ -6,7 +6,8 @@
 3. Ordinary outputs are kept on disk, with time and size of the state they were read from: as long as those are the
    same, no state is read. Sensitive values are never kept; they are read from the state whenever they are due.
 4. Of a state on a server, runs and `sync_states` keep the outputs on this disk: no compile ever waits for a server.
-5. A state or an index that can't be read is answered with what was read last, and `_status` says so, with its age.
+5. A state or an index that is lost or can't be read is answered with what was read last, and `_status` says so, with
+   its age.
 
 Nothing here starts a process or raises: a minion's pillar must not break because of us.
 """
@@ -81,7 +82,7 @@ class _Reader:
             ordinary, named = self._may_see(entry)
             if not ordinary and not named:
                 continue
-            plain, seen = kept.outputs(name, entry["state"], named)
+            plain, seen = kept.outputs(name, entry, named)
             own = entry["outputs"]
             seen.update((key, plain[key]) for key in named if key in plain)
             if ordinary:
@@ -143,11 +144,16 @@ class _Kept:
         last: Mapping[str, Any] = self._tree["index"]
         return last
 
-    def outputs(self, name: str, state: str, named: frozenset[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def outputs(
+        self, name: str, entry: Mapping[str, Any], named: frozenset[str]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """A component's ordinary outputs, and of the sensitive ones those named."""
+        state = entry["state"]
         try:
             stat = os.stat(state)  # noqa: PTH116 (a Path for each of a hundred components costs a millisecond)
         except FileNotFoundError:
+            if entry.get("applied"):
+                return self._last(name, "the state is gone"), {}
             self._changed |= self._tree["states"].pop(name, None) is not None
             return {}, {}
         except OSError as error:

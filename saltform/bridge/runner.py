@@ -39,6 +39,7 @@ def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any
         for name in unknown:
             if not name.startswith("__"):
                 raise bad(name, f"{verb} has no such argument")
+        arguments = (_name(verb, arguments[0]), *arguments[1:]) if arguments else ()
         services = _runner_services(dunders, verb)
         returned = call(verb, services, *arguments)
     except Exception as error:
@@ -54,6 +55,13 @@ def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any
     code = returned["retcode"]
     dunders["__context__"]["retcode"] = EXIT_DONE if code == EXIT_CHANGES else code
     return returned
+
+
+def _name(verb: str, first: Any) -> Any:
+    """A verb's first argument is a name or nothing; the command line makes numbers of some, and a list of `[a]`."""
+    if isinstance(first, dict | list):
+        raise bad(f"{verb} …", f"found {first!r}, expected a name")
+    return first if first is None or verb == "prune" else str(first)
 
 
 def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:

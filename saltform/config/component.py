@@ -21,6 +21,7 @@ MINION_VARIABLES = ("minions", "minion_tokens")  # what a module gets for `minio
 _SURE = re.compile(r"\(*[IJLE]@")
 _IDS = "whole minion ids (a list), or an expression of ids and pillar such as 'E@vault-.*' or 'I@role:vault'"
 _RULE = re.compile(r"[^.\s]+\.[^.\s].*")
+_CONSTRAINT = re.compile(r"(?:(?:[=!<>~]=|~>|[=<>])\s*)?\d+(?:\.\d+){0,2}(?:[-+][\w.+-]+)?")
 _INPUT = re.compile(r"@([^.@\s]+)\.([A-Za-z_][A-Za-z0-9_-]*)")
 
 
@@ -42,7 +43,7 @@ def read_defaults(reader: Reader, error_modes: Iterable[str]) -> Defaults:
     reader.only(("binary", "version", "backend", "on_error", "parallelism", "timeouts", "retry", "targets"))
     return Defaults(
         binary=reader.text("binary", "auto"),
-        version=reader.text("version"),
+        version=_read_version(reader),
         backend=read_backend(reader, Backend()),
         on_error=reader.choice("on_error", "stop", error_modes),
         parallelism=reader.number("parallelism", 4, 1, 256),
@@ -81,7 +82,7 @@ def read_component(
         stateful=reader.flag("stateful"),
         backend=located(read_backend(reader, defaults.backend), environment, name),
         binary=reader.text("binary", defaults.binary),
-        version=reader.text("version", defaults.version),
+        version=_read_version(reader, defaults.version),
         timeouts=_read_timeouts(reader, defaults.timeouts),
         retry=_read_retry(reader, defaults.retry),
         renamed_from=reader.text("renamed_from"),
@@ -93,6 +94,14 @@ def read_component(
         ignore_drift=(*ignore_drift, *read_ignored_drift(reader)),
         path=reader.path,
     )
+
+
+def _read_version(reader: Reader, default: str = "") -> str:
+    """A constraint as people write it for Terraform; whether a binary is allowed by it is asked when it is known."""
+    version = reader.text("version", default)
+    if version and not all(_CONSTRAINT.fullmatch(part.strip()) for part in version.split(",")):
+        reader.problem("version", version, "a version or constraints: 1.11.4, '>=1.10,<2', '~> 1.11'")
+    return version
 
 
 def _read_provider_name(reader: Reader, providers: Mapping[str, Provider]) -> Provider | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from saltform.config import nearest
 from saltform.errors import UnknownName
 from saltform.fleet import NoFleet
+from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
 from saltform.workspace.root import address_in_module
@@ -41,6 +42,17 @@ def check_fleet(opened: Opened, names: Iterable[str]) -> None:
     fleet = opened.services.fleet
     if isinstance(fleet, NoFleet) and any(opened.component(name).has_fleet for name in names):
         fleet.keys()  # says where it can be done
+
+
+def check_binaries(opened: Opened, names: Iterable[str]) -> None:
+    """Before anything runs: the terraform or tofu of each is there, and of the version that pillar asks for."""
+    seen = set()
+    for name in names:
+        component, record = opened.component(name), opened.records.get(name)
+        asked = (component.binary, component.version, record.binary_path if record else "")
+        if asked not in seen:
+            seen.add(asked)
+            Known(opened, component, {}).binary  # noqa: B018 (found, or said why not)
 
 
 def orphan_note(opened: Opened) -> str:

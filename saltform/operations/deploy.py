@@ -8,9 +8,9 @@ from typing import Any
 
 from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
 from saltform.graph import Graph
-from saltform.operations.choosing import check_fleet, check_replaced, chosen, orphan_note
+from saltform.operations.choosing import check_binaries, check_fleet, check_replaced, chosen, orphan_note
 from saltform.operations.foreseeing import previews
-from saltform.operations.index import tell_minions, write_index
+from saltform.operations.index import after_run
 from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
@@ -45,6 +45,7 @@ def run_deploy(
     check_fleet(opened, names)
     if resumed is None:  # what goes on may have been at it already
         check_replaced(opened, options)
+    check_binaries(opened, names)
     notes = [*resumed.notes, *notes] if resumed else [*said, *notes]
     run = Run(
         opened,
@@ -63,15 +64,25 @@ def run_deploy(
     returned = run.execute(lambda name, step: _step(run, options, name, step))
     if run.stopped_by is not None:
         return returned  # what can't be written there can't be written here
-    write_index(opened)
-    tell_minions(opened, run.steps)
+    after_run(run)
     if run.on_error == "rollback":
         _roll_back(opened, run, returned)
     returned["orphans"] = sorted(opened.orphans)
     good = [name for name, step in run.steps.items() if Status(step.status).good]
-    with opened.states.glance(good):
-        returned["outputs"] = {name: shown_outputs(opened.outputs(name)) for name in good}
+    returned["outputs"] = _outputs(run, good)
     return returned
+
+
+def _outputs(run: Run, names: Sequence[str]) -> dict[str, Any]:
+    """A state that can't be read now doesn't undo what the run has done."""
+    opened, found = run.opened, {}
+    with opened.states.glance(names):
+        for name in names:
+            try:
+                found[name] = shown_outputs(opened.outputs(name))
+            except SaltformError as error:
+                run.add_notes(f"{name}: its outputs can't be shown: {error.summary}")
+    return found
 
 
 def _roll_back(opened: Opened, run: Run, returned: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from saltform.operations import errored
 from saltform.operations.applying import plan_and_apply
 from saltform.operations.choosing import check_fleet
 from saltform.operations.foreseeing import previews, still_waiting
-from saltform.operations.index import tell_minions, write_index
+from saltform.operations.index import after_run
 from saltform.operations.minion_keys import forget_minions
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
@@ -68,8 +68,7 @@ def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = No
     returned = run.execute(lambda name, step: destroy_step(opened, options, name, step))
     if run.stopped_by is not None:
         return returned  # what can't be written there can't be written here
-    write_index(opened)
-    tell_minions(opened, run.steps)
+    after_run(run)
     return returned
 
 

@@ -9,15 +9,19 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltform.config import Component
+from saltform.errors import SaltformError
 from saltform.files import write_atomic
 from saltform.operations.copying import copy_states
 from saltform.operations.opened import Opened
 from saltform.runlog import StepRecord
 from saltform.status import Status
 from saltform.workspace.root import STATE_FILE
+
+if TYPE_CHECKING:
+    from saltform.operations.running import Run
 
 
 def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> None:
@@ -26,6 +30,7 @@ def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = Mapp
     `troubles` are components whose state can't be read now: what the minions get is as old as it says.
     """
     tree: dict[str, dict[str, Any]] = {}
+    records = opened.services.runlog.components(opened.name)  # as they are now
     for name, component in opened.environment.components.items():
         tree[name] = {
             "state": str(_read_from(opened, component)),
@@ -33,6 +38,7 @@ def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = Mapp
             "outputs": {
                 output: who if isinstance(who, str) else list(who) for output, who in component.output_targets.items()
             },
+            "applied": name in records and records[name].has_state,
         }
         if name in troubles:
             tree[name]["trouble"] = dict(troubles[name])
@@ -40,12 +46,32 @@ def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = Mapp
     content = json.dumps(tree, sort_keys=True).encode()
     if not path.exists() or path.read_bytes() != content:
         write_atomic(path, content)
+    _forget_others(opened)
+
+
+def _forget_others(opened: Opened) -> None:
+    """What an environment gave to minions goes with it when it leaves the pillar."""
+    known = opened.services.environments
+    for path in opened.services.layout.index.glob("*.json"):
+        if path.stem not in known:
+            path.unlink(missing_ok=True)
 
 
 def _read_from(opened: Opened, component: Component) -> Path:
     """The state itself, or, of one on a server, its copy on this disk: a pillar never waits for a server."""
     layout, where = opened.services.layout, (component.environment, component.name)
     return layout.states(*where) / STATE_FILE if component.backend.type == "local" else layout.state_copy(*where)
+
+
+def after_run(run: Run) -> None:
+    """What a run leaves for others. The run is over: what fails here is said, and `sync_states` does it again."""
+    opened = run.opened
+    try:
+        write_index(opened)
+        tell_minions(opened, run.steps)
+    except SaltformError as error:
+        again = f"salt-run infrastructure.sync_states {opened.name}"
+        run.add_notes(f"minions may see outputs from before this run: {error.summary}; afterwards: {again}")
 
 
 def tell_minions(opened: Opened, steps: Mapping[str, StepRecord]) -> None:

@@ -58,7 +58,7 @@ class Known:
         try:
             return find(wanted, self.component.version, cache_dir=cache, processes=self.services.processes)
         except BinaryError as error:
-            if pinned:
+            if pinned and "found" not in error.data:  # it is gone, or is no terraform any more
                 where = f"{self.component.path}:binary"
                 error.fix = f"it made this component and is pinned: install it again, or name another at {where}"
             raise

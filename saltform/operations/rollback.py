@@ -26,7 +26,7 @@ from saltform.operations.destroy import kept_with_data
 from saltform.operations.earlier import Back, Goal, back_to
 from saltform.operations.foreseeing import still_waiting
 from saltform.operations.health import unwell
-from saltform.operations.index import tell_minions, write_index
+from saltform.operations.index import after_run
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
@@ -135,8 +135,7 @@ def execute(
     returned = run.execute(work)
     if not options.dry_run and run.stopped_by is None:
         run.add_notes(*_afterwards(opened, run))
-        write_index(opened)
-        tell_minions(opened, run.steps)
+        after_run(run)
         keep_in_pillar(opened, returned)
     return returned
 

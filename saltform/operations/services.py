@@ -52,6 +52,12 @@ class Services:
     _runlog: RunLog | None = field(default=None, repr=False)
 
     @property
+    def environments(self) -> list[str]:
+        """The names in pillar, whatever is wrong with what they stand for."""
+        found = (self.pillar.get(ROOT) or {}).get("environments")
+        return [str(name) for name in found] if isinstance(found, Mapping) else []
+
+    @property
     def layout(self) -> Layout:
         return Layout(self.settings.state_dir)
 

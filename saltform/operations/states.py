@@ -18,6 +18,7 @@ from saltform.config.types import NOTHING, Backend, Component
 from saltform.errors import SaltformError, StateError, StatesAway
 from saltform.tfstate import Head, Output, State, States
 from saltform.tfstate.local import LocalStates
+from saltform.tfstate.versions import newest_version
 
 if TYPE_CHECKING:
     from saltform.credentials.loan import Loan
@@ -176,15 +177,25 @@ class BackendStates:
             )
 
     def _there(self, name: str, found: Any) -> Any:
-        """A state on a server that is gone is no component that was never applied."""
+        """A state that is gone is no component that was never applied: a second one would be built."""
         record = self._opened.records.get(name)
-        if found is None and record is not None and record.backend and record.fingerprint and record.serial:
+        if found is None and record is not None and record.has_state:
+            backend = decode(record.backend)
             raise StateError(
                 f"the state of {name} is gone",
-                f"serial {record.serial} was in {place(decode(record.backend))}, and there is nothing now",
-                "bring it back from the backend's versions, or from a backup",
+                f"serial {record.serial} was in {place(backend)}, and there is nothing now",
+                self._way_back(name, backend),
             )
         return found
+
+    def _way_back(self, name: str, backend: Backend) -> str:
+        if backend.type != "local":
+            return "bring it back from the backend's versions, or from a backup"
+        path = self._local.path(self._opened.name, name)
+        kept = newest_version(path) or path.with_name(f"{path.name}.backup")
+        return (
+            f"cp {kept} {path}" if kept.exists() else "salt-run infrastructure.restore FILE   # of your last backup"
+        )
 
     def _open(self, backend: Backend, component: str) -> Any:
         environment = self._opened.name

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saltform.config import load
-from saltform.errors import EXIT_DONE, EXIT_FAILED, CredentialError, StateError, TerraformError
+from saltform.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    CredentialError,
+    NotPromoted,
+    SaltformError,
+    StateError,
+    TerraformError,
+)
 from saltform.operations import marks
 from saltform.operations.copying import copy_state
 from saltform.operations.index import refresh_targets, write_index
 from saltform.operations.opened import Opened
+from saltform.operations.orphans import left_pillar
 from saltform.operations.result import result
 from saltform.operations.services import Services
 from saltform.runlog import now
@@ -20,34 +28,54 @@ from saltform.workspace.root import address_in_module
 
 def sync_states(services: Services, environment: str | None) -> dict[str, Any]:
     """Copy what the states of one environment, or of all, say; tell what changed, and what changed outside of us."""
-    names = [environment] if environment else list(load(services.pillar).environments)
     components: dict[str, Any] = {}
-    for name in names:
-        last = services.runlog.copies.all(name)
-        with Opened(services, name) as opened:
-            every = [*opened.graph.order(), *opened.orphans]
-            with opened.states.glance(every, marks.recall(opened, last)):
-                found = {each: _synced(opened, each, last.get(each)) for each in every}
-            read = [each for each, entry in found.items() if entry["status"] != "unreadable"]
-            services.runlog.copies.confirm(name, read, now())
-            marks.keep(opened, read)
-            write_index(opened, _troubles(found, last))
-            refresh_targets(opened, [each for each, entry in found.items() if entry.get("outputs")])
+    notes: list[str] = []
+    failed: SaltformError | None = None
+    for name in [environment] if environment else services.environments:
+        try:
+            found = _sync(services, name)
+        except SaltformError as error:
+            if environment:
+                raise
+            failed = failed or (None if isinstance(error, NotPromoted) else error)
+            notes.append(f"{name}: {error.summary}; {error.fix or error.detail}")
+            continue
         components |= found if environment else {f"{name}/{each}": entry for each, entry in found.items()}
+    if failed is not None and not components:
+        raise failed
+    if not environment:
+        notes += left_pillar(services)
     unreadable = any(entry["status"] == "unreadable" for entry in components.values())
     return result(
         "sync_states",
-        EXIT_FAILED if unreadable else EXIT_DONE,
+        EXIT_FAILED if unreadable or failed is not None else EXIT_DONE,
         environment=environment or "",
         summary=_summary(environment, components),
         components=components,
         notes=[
-            f"{name} was changed outside: serial {entry['serial']}, ours was {entry['ours']}; "
-            "the next deploy plans it"
-            for name, entry in components.items()
-            if entry["status"] == "changed outside"
+            *notes,
+            *(
+                f"{name} was changed outside: serial {entry['serial']}, ours was {entry['ours']}; "
+                "the next deploy plans it"
+                for name, entry in components.items()
+                if entry["status"] == "changed outside"
+            ),
         ],
     )
+
+
+def _sync(services: Services, name: str) -> dict[str, Any]:
+    last = services.runlog.copies.all(name)
+    with Opened(services, name) as opened:
+        every = [*opened.graph.order(), *opened.orphans]
+        with opened.states.glance(every, marks.recall(opened, last)):
+            found = {each: _synced(opened, each, last.get(each)) for each in every}
+        read = [each for each, entry in found.items() if entry["status"] != "unreadable"]
+        services.runlog.copies.confirm(name, read, now())
+        marks.keep(opened, read)
+        write_index(opened, _troubles(found, last))
+        refresh_targets(opened, [each for each, entry in found.items() if entry.get("outputs")])
+    return found
 
 
 def _synced(opened: Opened, name: str, last: StateCopy | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from saltform.errors import EXIT_DONE, DataAtRisk
 from saltform.graph import Graph
 from saltform.operations.applying import plan_and_apply
 from saltform.operations.destroy import destroy_step, kept_with_data
-from saltform.operations.index import tell_minions, write_index
+from saltform.operations.index import after_run
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
@@ -103,8 +103,7 @@ def execute(
     run.add_notes(*(f"{name}: {step.reason}" for name, step in run.steps.items() if step.status in _KEPT))
     if returned["retcode"] != EXIT_DONE:
         run.add_notes(_what_is_left(opened, run))
-    write_index(opened)
-    tell_minions(opened, run.steps)
+    after_run(run)
     keep_in_pillar(opened, returned)
     return returned
 

@@ -74,14 +74,14 @@ def _sections(record: Record, width: int) -> list[Section]:
         "audit": audit.entries,
         "sync_states": answers.synced,
         "keys": answers.keys,
-        "strays": runs.run if record.get("steps") else answers.strays,
+        "strays": runs.run if record.get("steps") else answers.strays if "strays" in record else answers.other,
         "preflight": answers.preflight,
         "credentials": answers.credentials,
         "outputs": answers.outputs,
         "releases": releases.releases,
         "diff": releases.diff,
         "promote": releases.promotion,
-        "show": runs.show,
+        "show": runs.show if "steps" in record else answers.other,
         "drift": drift_text.run if record.get("steps") else answers.other,
     }
     view = views.get(str(record.get("verb")), runs.run if record.get("steps") else answers.other)

@@ -278,6 +278,11 @@ class RunLog:
         )
         return {row["component"]: ComponentRecord(**row) for row in map(dict, rows)}
 
+    def environments(self) -> dict[str, int]:
+        """Those that have components, and how many."""
+        rows = self._database.rows("SELECT environment, COUNT(*) AS held FROM components GROUP BY environment")
+        return {row["environment"]: row["held"] for row in rows}
+
     def component(self, environment: str, component: str) -> ComponentRecord | None:
         rows = self._database.rows(
             "SELECT * FROM components WHERE environment = ? AND component = ?", (environment, component)

@@ -68,3 +68,8 @@ class ComponentRecord:
     previous_binary: str = ""
     next_lock: str = ""  # provider versions that `upgrade` chose and no apply has used yet
     backend: str = ""  # where its state is, as `config.backends` writes it; nothing for a local one
+
+    @property
+    def has_state(self) -> bool:
+        """After a good apply there is a state, whatever is found."""
+        return bool(self.fingerprint and self.serial)

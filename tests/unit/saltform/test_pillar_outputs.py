@@ -182,6 +182,17 @@ def test_a_destroyed_component_has_no_outputs_left(place: Place) -> None:
     assert place.seen_by("web-2") == {}
 
 
+def test_a_state_that_is_lost_is_answered_with_what_it_said_last(place: Place) -> None:
+    tree = json.loads(place.index.read_text())
+    tree["networking"]["applied"] = True
+    place.index.write_text(json.dumps(tree))
+    before = place.seen_by("web-2")
+    place.state("networking").unlink()
+    found = place.seen_by("web-2")
+    assert found.pop("_status")["staging"]["networking"]["problem"] == "the state is gone"
+    assert found == before != {}
+
+
 def test_a_target_that_does_not_parse_matches_nobody(place: Place) -> None:
     def match(_expression: str) -> bool:
         raise ValueError("no such matcher")

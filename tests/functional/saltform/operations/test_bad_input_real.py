@@ -7,7 +7,8 @@ import stat
 
 import pytest
 
-from saltform.errors import RunLogError
+from saltform.errors import RunLogError, StateError
+from saltform.operations import index
 from saltform.runlog import RunLog
 from tests.support.world import statuses
 
@@ -60,6 +61,20 @@ def test_a_malformed_state_is_named_and_left_alone(staging, content):
     assert str(path) in standing["networking"]["error"]["detail"]
 
 
+def test_a_state_that_is_lost_is_not_built_a_second_time(staging):
+    path = staging.state_dir / "states/staging/networking/terraform.tfstate"
+    content = path.read_bytes()
+    path.unlink()
+    returned = staging.deploy()
+    error = returned["steps"]["networking"]["error"]
+    assert (returned["retcode"], error["summary"]) == (1, "the state of networking is gone")
+    assert str(path) in error["fix"] or "restore" in error["fix"]
+    assert staging.call("status", "staging")["components"]["networking"]["status"] == "unreadable"
+    assert staging.destroy()["retcode"] == 1
+    path.write_bytes(content)
+    assert statuses(staging.deploy())["networking"] == "unchanged"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_is_not_writable(world):
     world.components = {"a": {"module": "base", "variables": {"name": "x"}}}
@@ -76,9 +91,7 @@ def test_a_file_where_the_folder_should_be(world):
 def test_no_terraform_found(world):
     world.binary = "no-such-terraform"
     world.components = {"a": {"module": "base", "variables": {"name": "x"}}}
-    returned = world.deploy()
-    assert returned["retcode"] == 1
-    assert "no-such-terraform" in returned["steps"]["a"]["error"]["summary"]
+    assert "no-such-terraform" in summary(world.deploy())
 
 
 def test_a_terraform_that_crashes(world, tmp_path):
@@ -94,9 +107,30 @@ def test_a_terraform_that_crashes(world, tmp_path):
 
 def test_a_wrong_version_says_what_was_found(world):
     world.components = {"a": {"module": "base", "variables": {"name": "x"}, "version": ">=99"}}
+    said = summary(world.deploy())
+    assert "wrong version" in said and ">=99" in said
+
+
+def test_a_wrong_version_of_one_component_is_found_before_any_other_is_touched(world):
+    world.components = {
+        "a": {"module": "base", "variables": {"name": "a"}},
+        "b": {"module": "app", "version": ">=9", "inputs": {"base": "@a.id", "password": "@a.password"}},
+    }
+    error = world.deploy()["error"]
+    assert (error["summary"], error["wanted"]) == ("the binary has the wrong version", ">=9")
+    assert world.call("status", "staging")["components"]["a"]["status"] == "never applied"
+
+
+def test_what_a_good_deploy_leaves_for_minions_may_fail_without_failing_it(world, monkeypatch):
+    def away(*_):
+        raise StateError("the server is away")
+
+    monkeypatch.setattr(index, "copy_states", away)
+    world.components = {"a": {"module": "base", "variables": {"name": "a"}}}
     returned = world.deploy()
-    assert "wrong version" in returned["steps"]["a"]["error"]["summary"]
-    assert ">=99" in returned["steps"]["a"]["error"]["detail"]
+    assert (returned["retcode"], statuses(returned)) == (0, {"a": "applied"})
+    (note,) = [note for note in returned["notes"] if "the server is away" in note]
+    assert "sync_states staging" in note
 
 
 def test_unknown_names_give_the_nearest(staging):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from saltform.layout import Layout
-from saltform.runlog import locks
+from saltform.runlog import RunLog, locks
 from tests.support.world import statuses
 
 PASSWORD = {"environment": {"path": "SALTFORM_TEST_PASSWORD"}}
@@ -191,6 +192,9 @@ def test_an_upgrade_without_newer_providers_changes_nothing(staging):
 def test_a_destroy_leaves_a_first_apply_that_is_under_way_alone(staging):
     layout = Layout(staging.state_dir)
     (layout.states("staging", "consul") / "terraform.tfstate").unlink()  # as before terraform stored it
+    log = RunLog(layout.runlog)
+    log.keep_component(dataclasses.replace(log.components("staging")["consul"], fingerprint="", serial=0))
+    log.close()
     with locks.hold(layout.component_lock("staging", "consul"), {"run": "42"}, "staging/consul"):
         returned = staging.destroy(components="consul")
     assert returned["retcode"] == 75

@@ -93,3 +93,31 @@ def test_what_was_destroyed_leaves_the_copies(watched):
 def test_all_environments_are_synced_when_none_is_named(watched):
     returned = watched.call("sync_states", None)
     assert list(returned["components"]) == ["staging/networking", "staging/consul"]
+
+
+def test_of_all_environments_one_that_can_not_be_synced_does_not_stop_the_others(watched):
+    """As the schedule runs it: nothing has been promoted yet, and another one is broken."""
+    watched.infrastructure["environments"] = {
+        "broken": {"components": {"a": {"module": "no-such-module"}}},
+        "production": {"promoted_from": "staging"},
+        "staging": {"components": watched.components},
+    }
+    returned = watched.call("sync_states", None)
+    assert returned["components"]["staging/networking"]["status"] == "in step"
+    assert [note.partition(":")[0] for note in returned["notes"]] == ["broken", "production"]
+    assert returned["retcode"] == 1
+    del watched.infrastructure["environments"]["broken"]
+    assert watched.call("sync_states", None)["retcode"] == 0, "what was not promoted yet is no failure"
+
+
+def test_an_environment_that_left_the_pillar_is_named_and_no_longer_seen_by_minions(watched):
+    watched.infrastructure["environments"] = {
+        "other": {"components": {"b": {"module": "base", "variables": {"name": "b"}}}}
+    }
+    assert watched.call("deploy", "other", {})["retcode"] == 0
+    services = watched.services()
+    del services.pillar["infrastructure"]["environments"]["staging"]
+    returned = watched.call("sync_states", None, services=services)
+    (note,) = returned["notes"]
+    assert "staging left the pillar" in note and "destroy staging yes=True" in note
+    assert [path.name for path in (watched.state_dir / "index").iterdir()] == ["other.json"]

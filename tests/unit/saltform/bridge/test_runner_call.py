@@ -26,6 +26,13 @@ def test_an_argument_that_a_verb_does_not_have_is_named():
     assert "enviroment" in returned["error"]["summary"]
 
 
+@pytest.mark.parametrize("first", [["staging"], {"a": 1}])
+def test_a_list_or_a_mapping_is_no_name(first):
+    returned = runner.runner_call({"__context__": {}}, "history", {}, first, None)
+    assert (returned["retcode"], returned["error"]["type"]) == (1, "SaltformError")
+    assert repr(first) in returned["error"]["detail"]
+
+
 @pytest.mark.parametrize(
     ("opts", "author", "origin"),
     [

@@ -37,6 +37,17 @@ def test_a_component_gets_the_defaults_that_it_does_not_override():
     assert (b.binary, b.timeouts.plan, b.timeouts.apply) == ("tofu", 120, 90)
 
 
+@pytest.mark.parametrize("version", ["1.11.4", ">=1.10,<2", "~> 1.11", "= 1.6", ">= 1.6.0-beta1, != 1.7.2"])
+def test_a_version_is_taken_as_people_write_it_for_terraform(version):
+    assert load(pillar({"a": {"module": "m", "version": version}}))
+
+
+@pytest.mark.parametrize("version", ["banana", "1.x", ">=", "1.2 or 1.3", "=> 1.2"])
+def test_what_is_no_version_is_a_problem_in_pillar(version):
+    found = problems_of(pillar({"a": {"module": "m", "version": version}}))[f"{HERE}:a:version"]
+    assert "'~> 1.11'" in found.expected
+
+
 def test_limits_and_tiers_of_time_outs_are_read_and_checked():
     limits = {"processes": 2, "starts_per_minute": 60, "parallelism": 5}
     tree = pillar(

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from saltform import operations
+from saltform.errors import SaltformError
+from saltform.operations.result import failure
 from saltform.report import text
 from saltform.report.runs import MOST_CHANGES
 from saltform.report.steps import sort_out
@@ -89,6 +93,9 @@ def test_a_run_in_which_nothing_happened_is_its_notes_and_its_summary():
 def test_a_run_in_which_nothing_happened_does_not_import_rich():
     code = f"""
 import sys
+from saltform import operations
+from saltform.errors import SaltformError
+from saltform.operations.result import failure
 from saltform.report import text
 text.render({returned(steps={"a": step("unchanged")})!r}, width=80, color=True)
 print("rich" in sys.modules)
@@ -242,3 +249,11 @@ def test_steps_keep_the_order_in_which_they_happened():
     found = sort_out({"z": step("applied"), "f": step("failed"), "s": step("skipped"), "a": step("destroyed")})
     assert [row.names for row in found.rows] == [["z"], ["a"], ["s"]]
     assert [row.names for row in found.failed] == [["f"]]
+
+
+@pytest.mark.parametrize(
+    "verb", [path.stem for path in Path(operations.__file__).parent.glob("*.py") if path.stem != "__init__"]
+)
+def test_the_failure_of_any_verb_is_said_and_not_dumped(verb):
+    said = text.render(failure(verb, SaltformError("it went wrong", "because", "do this")))
+    assert "✗ it went wrong" in said and "do this" in said
