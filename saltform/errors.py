@@ -76,13 +76,14 @@ class ConfigError(SaltformError):
 class UnknownName(SaltformError):
     """A name given by the caller that doesn't exist: an environment, a component, a run."""
 
-    def __init__(self, noun: str, name: str, known: Iterable[str], nearest: str = "") -> None:
+    def __init__(self, noun: str, name: str, known: Iterable[str], nearest: str = "", fix: str = "") -> None:
         names = sorted(known)
         listed = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
         hint = f" Did you mean {nearest!r}?" if nearest else ""
         super().__init__(
             f"unknown {noun} {name!r}" if name else f"which {noun}?",
             (f"known: {listed}." if names else f"there is no {noun} at all.") + hint,
+            fix,
             name=name,
         )
 

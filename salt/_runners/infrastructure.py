@@ -8,6 +8,7 @@ Exit codes: 0 done, 1 failed, 2 changes or drift found, 3 waiting for approval, 
 """
 
 import importlib.util
+import inspect
 
 __virtualname__ = "infrastructure"
 
@@ -24,7 +25,7 @@ def _call(verb, unknown, *arguments):
     from saltform.bridge.runner import runner_call
 
     dunders = {name: globals().get(name) for name in ("__opts__", "__context__", "__user__", "__jid__")}
-    return runner_call(dunders, verb, unknown, *arguments)
+    return runner_call(dunders, verb, unknown, *arguments, known=inspect.getfullargspec(globals()[verb]).args)
 
 
 def _options(given):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltform.bridge.fleet import SaltFleet
@@ -15,7 +15,7 @@ from saltform.bridge.host import (
     sdb_resolver,
     with_root,
 )
-from saltform.config import load_settings
+from saltform.config import load_settings, nearest
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
 from saltform.layout import Layout
 from saltform.operations.options import bad
@@ -29,16 +29,19 @@ from saltform.runlog import new_run_id
 WITHOUT_PILLAR = frozenset({"accept_key"})
 
 
-def runner_call(dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any], *arguments: Any) -> dict[str, Any]:
+def runner_call(
+    dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any], *arguments: Any, known: Sequence[str] = ()
+) -> dict[str, Any]:
     """Do a runner's verb, `saltform.operations.VERB.VERB`, and set both of Salt's exit codes.
 
-    `unknown` are keywords that the verb doesn't have; those in underscores are Salt's own.
+    `unknown` are keywords that the verb doesn't have; those in underscores are Salt's own. `known` are those it has.
     """
     services = None
     try:
         for name in unknown:
             if not name.startswith("__"):
-                raise bad(name, f"{verb} has no such argument")
+                near = nearest(name, known)
+                raise bad(name, f"{verb} has no such argument." + (f" Did you mean {near!r}?" if near else ""))
         arguments = (_name(verb, arguments[0]), *arguments[1:]) if arguments else ()
         services = _runner_services(dunders, verb)
         returned = call(verb, services, *arguments)

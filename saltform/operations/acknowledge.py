@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
 from saltform.config import nearest
-from saltform.config.reader import parse_duration
+from saltform.config.reader import parse_duration, shown
 from saltform.drift import matching
 from saltform.errors import UnknownName
 from saltform.operations import auditing
@@ -77,7 +77,9 @@ def _until(value: Any) -> str:
         try:
             end = datetime.combine(date.fromisoformat(str(value)[:10]), time.max, timezone.utc)
         except ValueError:
-            raise bad("until", f"found {value!r}, expected a date such as 2026-12-01 or a time such as 7d") from None
+            raise bad(
+                "until", f"found {shown(value)}, expected a date such as 2026-12-01 or a time such as 7d"
+            ) from None
     if not present < end <= present + LONGEST:
         raise bad("until", f"found {value!r}, expected a date from now to a year from now")
     return end.isoformat(timespec="milliseconds").replace("+00:00", "Z")

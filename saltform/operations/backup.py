@@ -26,7 +26,7 @@ from saltform.operations import auditing, errored
 from saltform.operations.options import bad
 from saltform.operations.result import result
 from saltform.operations.services import Services
-from saltform.report.words import size
+from saltform.report.words import plural, size
 from saltform.runlog import now
 
 FORMAT = 1
@@ -56,7 +56,7 @@ def backup(services: Services, file: Any) -> dict[str, Any]:
         partial.unlink(missing_ok=True)
     for environment in auditing.anchored(services):
         auditing.note(services, environment, "backup", file=str(path))
-    counted = f"{manifest['rows']} records and {len(manifest['files'])} files"
+    counted = f"{plural(manifest['rows'], 'record')} and {plural(len(manifest['files']), 'file')}"
     return result(
         "backup",
         environment="",

@@ -70,7 +70,7 @@ def show(services: Services, name: str) -> dict[str, Any]:
 
 def output(services: Services, name: str, wanted: str | None = None) -> Any:
     """All outputs, or the value of one. Read from the state: nothing is started."""
-    environment, component = split(name)
+    environment, component = split(services, name)
     with Opened(services, environment) as opened:
         found = shown_outputs(opened.outputs(find(opened, component).name))
     if wanted is None:
@@ -82,7 +82,7 @@ def output(services: Services, name: str, wanted: str | None = None) -> Any:
 
 def state_list(services: Services, name: str) -> list[str]:
     """The addresses in the state. Read from the state: nothing is started."""
-    environment, component = split(name)
+    environment, component = split(services, name)
     with Opened(services, environment) as opened:
         held = opened.states.read(environment, find(opened, component).name)
     return [address_in_module(address) for address in held.resources] if held else []
@@ -95,7 +95,7 @@ def state_show(services: Services, name: str, address: str) -> str:
 
 
 def workspace_path(services: Services, name: str) -> str:
-    environment, component = split(name)
+    environment, component = split(services, name)
     find(Opened(services, environment), component)
     return str(services.layout.workspace(environment, component))
 
@@ -104,18 +104,18 @@ def workspace_path(services: Services, name: str) -> str:
 
 
 def plan(services: Services, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    environment, component = split(name)
+    environment, component = split(services, name)
     return plans.plan(services, environment, {**given, "components": [component], "only": True})
 
 
 def apply(services: Services, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    environment, component = split(name)
+    environment, component = split(services, name)
     return deploys.deploy(services, environment, {**given, "components": [component], "only": True})
 
 
 def destroy(services: Services, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Destroy one component; refused while another one that needs it still has something."""
-    environment, component = split(name)
+    environment, component = split(services, name)
     with Opened(services, environment) as opened:
         find(opened, component)
         check_nobody_needs(opened, component)

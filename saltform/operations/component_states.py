@@ -19,6 +19,7 @@ from saltform.operations.options import Options, bad
 from saltform.operations.result import HIDDEN
 from saltform.operations.services import Services
 from saltform.operations.status import status
+from saltform.report.words import plural
 from saltform.status import Status
 from saltform.terraform import planning
 from saltform.tfstate import Output
@@ -41,7 +42,7 @@ def present(services: Services, name: str, given: Mapping[str, Any], test: bool)
 
 def absent(services: Services, name: str, given: Mapping[str, Any], test: bool) -> dict[str, Any]:
     """Destroy the component, or plan that under test."""
-    environment, component = split(name)
+    environment, component = split(services, name)
     with Opened(services, environment) as opened:
         known = component in opened.environment.components or component in opened.orphans
         if not known or not opened.resources(component):
@@ -68,7 +69,7 @@ def output(services: Services, name: str, condition: Mapping[str, Any], test: bo
     whole, dot, wanted = str(name).partition(".")
     if not dot:
         raise SaltformError(f"{name!r} is not an output", "expected environment/component.output", f"{name}.id")
-    environment, component = split(whole)
+    environment, component = split(services, whole)
     with Opened(services, environment) as opened:
         found = opened.outputs(find(opened, component).name).get(wanted)
     failed = _failed_condition(found, condition or {"exists": True})
@@ -116,7 +117,7 @@ def _planned_destroy(services: Services, name: str) -> dict[str, Any]:
     changes = {address_in_module(item["address"]): item["action"] for item in plan.changes}
     if not changes:
         return returned(name, True, f"{name} has nothing left in reality")
-    return returned(name, None, f"{name} would be destroyed: {len(changes)} resources", changes)
+    return returned(name, None, f"{name} would be destroyed: {plural(len(changes), 'resource')}", changes)
 
 
 def _failed_condition(found: Output | None, condition: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.report.words import plural
 
 
 def credentials(services: Services, environment: str, component: Any, only_check: Any) -> dict[str, Any]:
@@ -20,7 +21,8 @@ def credentials(services: Services, environment: str, component: Any, only_check
         found = {name: check(opened.lender, opened.component(name)) for name in names}
         notes = opened.lender.notes
     bad = [name for name, item in found.items() if item.ok is False]
-    summary = f"{', '.join(bad)} can't authenticate" if bad else f"{len(names)} components have what they need"
+    good = f"{plural(len(names), 'component')} {'has what it needs' if len(names) == 1 else 'have what they need'}"
+    summary = f"{', '.join(bad)} can't authenticate" if bad else good
     shown = {name: item.as_dict() for name, item in found.items()}
     for item in shown.values():
         if options.only:

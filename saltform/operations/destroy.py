@@ -25,6 +25,7 @@ from saltform.operations.result import result
 from saltform.operations.retrying import retrying
 from saltform.operations.running import Run
 from saltform.operations.services import Services
+from saltform.report.words import plural
 from saltform.runlog import RunRecord, StepRecord
 from saltform.status import Status
 from saltform.workspace.root import address_in_module
@@ -131,12 +132,13 @@ def _preview(opened: Opened, order: Graph, notes: list[str]) -> dict[str, Any]:
             "changes": [{"address": address, "action": "delete"} for address in there],
         }
     total = sum(step["destroy"] for step in steps.values())
+    counted = f"{plural(total, 'resource')} of {plural(len(steps), 'component')}"
     notes.append("nothing was destroyed: add yes=True to do it")
     return result(
         "destroy",
         EXIT_CHANGES if total else EXIT_DONE,
         environment=opened.name,
-        summary=f"destroy {opened.name}: would destroy {total} resources of {len(steps)} components",
+        summary=f"destroy {opened.name}: would destroy {counted}",
         steps=steps,
         notes=notes,
     )

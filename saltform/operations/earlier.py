@@ -43,7 +43,9 @@ def back_to(opened: Opened, to: str, components: Sequence[str]) -> Goal:
     if len(to) >= JID and to[:JID].isdecimal():
         run = opened.services.runlog.run(to)
         if run.environment != opened.name:
-            raise UnknownName(f"run of {opened.name}", to, {had.run for had in history})
+            newest = list(dict.fromkeys(had.run for had in history))[-10:]
+            fix = f"salt-run infrastructure.history {opened.name} shows its newest runs"
+            raise UnknownName(f"run of {opened.name}", to, newest, fix=fix)
         return _at(opened, history, lambda moment: moment <= run.started, f"how run {run.id} left it")
     return _one_release(opened, history, to, components)
 

@@ -8,6 +8,7 @@ from saltform.config import load
 from saltform.operations.options import bad
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.report.words import plural
 from saltform.runlog import RunRecord
 
 
@@ -18,7 +19,7 @@ def history(services: Services, environment: str | None, limit: Any) -> dict[str
     runs = [run_entry(services, run) for run in services.runlog.runs(environment, int(limit))]
     if environment and not runs:
         load(services.pillar, environment, has_orphans=lambda _: True)  # misspelt, or never deployed?
-    return result("history", environment=environment or "", summary=f"{len(runs)} runs", runs=runs)
+    return result("history", environment=environment or "", summary=plural(len(runs), "run"), runs=runs)
 
 
 def alive(services: Services, run: str) -> bool:

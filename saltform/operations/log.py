@@ -9,7 +9,7 @@ from saltform.config import nearest
 from saltform.errors import SaltformError, UnknownName
 from saltform.operations.result import result
 from saltform.operations.services import Services
-from saltform.report.words import clean
+from saltform.report.words import clean, plural
 
 MOST = 2000  # lines: a return is kept in Salt's job cache; the file has all of them
 
@@ -31,7 +31,7 @@ def log(services: Services, run: str, component: str | None) -> dict[str, Any]:
     return result(
         "log",
         environment=record.environment,
-        summary=f"{len(lines)} lines in {path}",
+        summary=f"{plural(len(lines), 'line')} in {path}",
         run=record.id,
         component=name,
         path=str(path),

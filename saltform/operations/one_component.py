@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from saltform.config import Component, nearest
+from saltform.config.load import ROOT
 from saltform.config.names import NAME
 from saltform.errors import SaltformError, UnknownName
 from saltform.graph import Graph
@@ -29,14 +30,22 @@ from saltform.workspace.root import Inputs, Unknown, Value
 Work = Callable[[Part, Session], Status]
 
 
-def split(name: str) -> tuple[str, str]:
+def split(services: Services, name: str) -> tuple[str, str]:
     """`staging/networking` → environment and component. No globs: this is about one component."""
     parts = str(name).split("/")
     if len(parts) != 2 or not all(NAME.fullmatch(part) for part in parts):
-        raise SaltformError(
-            f"{name!r} is not the name of a component", "expected environment/component", "staging/web"
-        )
+        known = list(_components(services.pillar))
+        meant = nearest(str(name), known) or next(iter(known), "")
+        raise SaltformError(f"{name!r} is not the name of a component", "expected environment/component", meant)
     return parts[0], parts[1]
+
+
+def _components(pillar: Mapping[str, Any]) -> Iterator[str]:
+    """As far as pillar can be read: it has not been checked yet."""
+    environments = (pillar.get(ROOT) or {}).get("environments")
+    for environment, tree in environments.items() if isinstance(environments, Mapping) else ():
+        components = tree.get("components") if isinstance(tree, Mapping) else None
+        yield from (f"{environment}/{name}" for name in components or () if isinstance(components, Mapping))
 
 
 def find(opened: Opened, name: str) -> Component:
@@ -50,7 +59,7 @@ def find(opened: Opened, name: str) -> Component:
 @contextlib.contextmanager
 def asking(services: Services, name: str) -> Iterator[tuple[Part, Session]]:
     """A workspace to ask terraform in. What is not known yet is unknown there, so it is never applied from."""
-    environment, component_name = split(name)
+    environment, component_name = split(services, name)
     with Opened(services, environment) as opened:
         component = find(opened, component_name)
         part = Part(opened, component, opened.inputs(component), StepRecord(component_name))
@@ -68,7 +77,7 @@ def asking(services: Services, name: str) -> Iterator[tuple[Part, Session]]:
 
 def changing(services: Services, name: str, verb: str, work: Work, options: Mapping[str, Any]) -> dict[str, Any]:
     """Do `work` under the component's lock, as a run with one step; the run's return."""
-    environment, component_name = split(name)
+    environment, component_name = split(services, name)
     with Opened(services, environment) as opened:
         component = find(opened, component_name)
         run = Run(opened, verb, Graph({component_name: ()}), dict(options), "stop", 1)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from saltform.config.load import ROOT
-from saltform.config.reader import parse_duration
+from saltform.config.reader import parse_duration, shown
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Locked, SaltformError
 from saltform.operations import auditing, errored
 from saltform.operations.history import alive
@@ -56,7 +56,7 @@ def prune(services: Services, older_than: Any, larger_than: Any = None, dry_run:
     """Remove what is old, or say what would be removed."""
     seconds = parse_duration(older_than)
     if seconds is None or seconds < DAY:
-        raise bad("older_than", f"found {older_than!r}, expected a time of a day or more, such as 90d")
+        raise bad("older_than", f"found {shown(older_than)}, expected a time of a day or more, such as 90d")
     most = _bytes(larger_than)
     only_look = flag("dry_run", dry_run or False)
     before = now(-seconds)

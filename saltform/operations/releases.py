@@ -9,6 +9,7 @@ from saltform.config.load import ROOT
 from saltform.operations.release_differences import module_name, providers
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.report.words import plural
 from saltform.runlog import ComponentRecord
 from saltform.runlog.releases import Had, Promoted
 
@@ -28,7 +29,7 @@ def releases(services: Services, environment: str) -> dict[str, Any]:
     told = result(
         "releases",
         environment=environment,
-        summary=f"{environment}: {len(records)} components have a release",
+        summary=f"{environment}: releases of {plural(len(records), 'component')}",
         components=components,
         notes=[],
     )

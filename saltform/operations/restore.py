@@ -32,6 +32,7 @@ from saltform.operations.history import alive
 from saltform.operations.options import flag, is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.report.words import plural
 from saltform.runlog import RunLog, locks, now
 
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
@@ -53,7 +54,7 @@ def restore(services: Services, file: Any, overwrite: Any = None, dry_run: Any =
         manifest = _unpack(path, fresh)
         _move_paths(fresh, manifest["state_dir"], str(home))
         lines = (fresh / RUNLOG).read_bytes().splitlines(keepends=True)
-        counted = f"{len(lines)} records and {len(manifest['files'])} files"
+        counted = f"{plural(len(lines), 'record')} and {plural(len(manifest['files']), 'file')}"
         made = f"made by {manifest['by']} on {manifest['host']} at {manifest['made']}"
         if is_dry(dry_run):
             said = f"{home}: {counted} would be restored from {path}"

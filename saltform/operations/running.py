@@ -158,7 +158,7 @@ class Run:
     def _pump(self, work: Work, names: list[str] | None = None) -> None:
         """Do all that is not done yet, or only these."""
         left = [name for name in self.graph.needs if name not in self.steps] if names is None else names
-        schedule = Schedule(self.graph.subset(left), "continue" if self.on_error == "continue" else "stop")
+        schedule = Schedule(self.graph.subset(left), self.on_error)
 
         def one(name: str, let_go: Callable[[], None]) -> tuple[Status, str]:
             self._let_go[name] = let_go

@@ -12,6 +12,7 @@ from saltform.operations.opened import Opened
 from saltform.operations.result import result
 from saltform.operations.resume import last_seen
 from saltform.operations.services import Services
+from saltform.report.words import plural
 from saltform.workspace.root import Unknown
 
 
@@ -85,7 +86,7 @@ def _word(opened: Opened, name: str) -> str:
 def _count(components: dict[str, Any], orphans: int, environment: str) -> str:
     words = [item["status"] for item in components.values()]
     counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-    return f"{environment}: {counted}" + (f", {orphans} orphans" if orphans else "")
+    return f"{environment}: {counted}" + (f", {plural(orphans, 'orphan')}" if orphans else "")
 
 
 def _errored(services: Services, environment: str, names: list[str]) -> list[str]:

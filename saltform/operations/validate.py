@@ -11,6 +11,7 @@ from saltform.errors import ConfigError, NotPromoted, Problem
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.report.words import plural
 
 
 def validate(services: Services, environment: str | None) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
     return result(
         "validate",
         environment=environment or "",
-        summary=f"valid: {total} components in {', '.join(names)}",
+        summary=f"valid: {plural(total, 'component')} in {', '.join(names)}",
         components=total,
         order=order,
         problems=[],

@@ -236,7 +236,8 @@ class RunLog:
         )
         if not rows:
             known = [record.id for record in self.runs(limit=100)]
-            raise UnknownName("run", run, known, nearest(run, known))
+            fix = "salt-run infrastructure.history shows the newest runs"
+            raise UnknownName("run", run, known[:10], nearest(run, known), fix)
         return _run(rows[0])
 
     def steps(self, run: str) -> list[StepRecord]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from saltform.errors import StalePlan, TerraformError
+from saltform.workspace.root import PREFIX
 
 Diagnostic = Mapping[str, Any]
 
@@ -40,6 +41,7 @@ FIXES = (
     ("Invalid value for variable", "correct it under the component's `variables:` or `inputs:`"),
 )
 
+_IN_ROOT = re.compile(rf"(?<![\w.-]){re.escape(PREFIX)}")
 _LOCK_ID = re.compile(r"\bID[=:]\s*(\S+)")
 _BOX = re.compile(r"^[╷╵│]\s?")
 _HEAD = re.compile(r"^(Error|Warning): (.*)")
@@ -74,7 +76,7 @@ def failure(
     workspace: Path,
 ) -> TerraformError:
     """The error for a process that failed: its own words, how it ended, and what to do about it."""
-    diagnostics = _said_once(diagnostics)
+    diagnostics = [_as_in_module(item) for item in _said_once(diagnostics)]
     errors = [item for item in diagnostics if item.get("severity") == "error"]
     stale = any(str(item.get("summary", "")).startswith(STALE) for item in errors)
     error = (StalePlan if stale else TerraformError)(command, component, exit_code, diagnostics, tail)
@@ -90,6 +92,12 @@ def failure(
         error.detail += f"\nThe state could not be stored and was left in {left}: nothing else knows what exists."
         error.fix = f"when the backend is back: terraform state push {left}"
     return error
+
+
+def _as_in_module(item: Diagnostic) -> Diagnostic:
+    """With addresses as the module's author writes them."""
+    texts = {key: _IN_ROOT.sub("", str(item[key])) for key in ("summary", "detail", "address") if item.get(key)}
+    return {**item, **texts}
 
 
 def _said_once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:

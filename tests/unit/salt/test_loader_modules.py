@@ -78,3 +78,10 @@ def test_a_watch_does_what_the_watching_function_does(
     monkeypatch.setattr(module, "_do", lambda *arguments: calls.append(arguments))
     module.mod_watch("staging/web", sfun=sfun, __id__="an id", **given)
     assert calls == [called]
+
+
+def test_an_argument_that_is_misspelt_is_answered_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = load(TREE / "_runners" / "infrastructure.py")
+    monkeypatch.setattr(runner, "__context__", {}, raising=False)
+    error = runner.deploy("staging", componets="consul")["error"]
+    assert error["detail"] == "deploy has no such argument. Did you mean 'components'?"

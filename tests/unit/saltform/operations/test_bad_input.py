@@ -6,7 +6,10 @@ import json
 
 import pytest
 
+from saltform.errors import SaltformError
+from saltform.operations.one_component import split
 from saltform.report.text import render
+from saltform.runlog import RunRecord
 from tests.support.world import World
 
 
@@ -93,3 +96,49 @@ def test_status_shows_why_a_state_is_unreadable_and_the_way_out(world):
 def test_drift_is_acknowledged_for_one_component_and_never_for_the_first_of_many(world):
     returned = world.call("acknowledge", "staging", "*", "terraform_data.this", "7d", "an audit")
     assert returned["error"]["summary"] == "unknown component '*'"
+
+
+def test_a_name_that_is_no_component_is_answered_with_one_that_is(world):
+    with pytest.raises(SaltformError) as caught:
+        split(world.services(), "consul")
+    assert (caught.value.detail, caught.value.fix) == ("expected environment/component", "staging/consul")
+
+
+def test_an_unknown_run_is_answered_with_the_newest_ones_and_the_way_to_all(world):
+    services = world.services()
+    for number in range(20):
+        services.runlog.begin(
+            RunRecord(id=f"run-{number:02}", environment="staging", verb="deploy", author="ada", options={})
+        )
+    error = world.call("show", "run-99", services=services)["error"]
+    assert "run-19" in error["detail"]
+    assert "run-09" not in error["detail"]
+    assert error["fix"] == "salt-run infrastructure.history shows the newest runs"
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "summary"),
+    [
+        ("validate", ["staging"], "valid: 1 component in staging"),
+        ("history", ["staging", 1], "1 run"),
+        ("outputs", ["staging", "consul"], "staging: 1 output of 1 component"),
+        ("destroy", ["staging", {}], "destroy staging: would destroy 1 resource of 1 component"),
+    ],
+)
+def test_one_is_one(world, verb, arguments, summary):
+    del world.components["networking"]
+    services = world.services()
+    services.runlog.begin(RunRecord(id="run-1", environment="staging", verb="deploy", author="ada", options={}))
+    assert world.call(verb, *arguments, services=services)["summary"] == summary
+
+
+def test_nothing_is_called_nothing(world):
+    assert "found nothing, expected a time" in world.call("prune", None)["error"]["detail"]
+
+
+def test_what_is_not_started_names_what_pillar_says_about_errors(world):
+    world.components |= {"last": {"module": "base", "variables": {"name": "x"}}}
+    world.binary = "no-such-terraform"
+    steps = world.deploy(on_error="rollback", parallelism=1)["steps"]
+    reasons = {step["reason"] for step in steps.values() if step["status"] == "skipped"}
+    assert reasons == {"not started, because consul failed (on_error: rollback)"}

@@ -111,3 +111,12 @@ def test_the_same_thing_is_said_once_and_without_its_preface():
     found = error([preface, said("Invalid default"), said("Invalid default")])
     assert found.detail == "Invalid default"
     assert error([preface]).detail != "it printed no message"
+
+
+def test_addresses_are_as_in_the_module():
+    one = said("Instance cannot be destroyed", "Resource module.main.terraform_data.boom[0] has prevent_destroy")
+    two = said("Provider said no") | {"address": "module.main.module.inner.terraform_data.boom"}
+    caught = error([one, two])
+    assert "Resource terraform_data.boom[0] has" in caught.detail
+    assert "(module.inner.terraform_data.boom)" in caught.detail
+    assert "module.main" not in str(caught)
