@@ -138,7 +138,10 @@ def test_nothing_is_called_nothing(world):
 
 def test_what_is_not_started_names_what_pillar_says_about_errors(world):
     world.components |= {"last": {"module": "base", "variables": {"name": "x"}}}
-    world.binary = "no-such-terraform"
+    fake = world.home / "terraform"
+    fake.write_text('#!/bin/sh\n[ "$1" = version ] && echo "Terraform v1.9.0" && exit 0\nexit 1\n')
+    fake.chmod(0o700)
+    world.binary = str(fake)
     steps = world.deploy(on_error="rollback", parallelism=1)["steps"]
     reasons = {step["reason"] for step in steps.values() if step["status"] == "skipped"}
     assert reasons == {"not started, because consul failed (on_error: rollback)"}
