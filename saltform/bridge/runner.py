@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
@@ -78,6 +79,8 @@ def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
 def _runner_services(dunders: Mapping[str, Any], verb: str) -> Services:
     opts = dict(dunders["__opts__"])  # plain: what Salt's loader hands out can't be read from other threads
     settings, origin = load_settings(opts), _origin(opts)
+    if origin == SHELL:
+        gc.freeze()  # this process ends with the verb: Salt's own objects are searched for garbage no more
     # Only pillar says where a run log is that isn't here.
     with_pillar = verb not in WITHOUT_PILLAR or not Layout(settings.state_dir).runlog.exists()
     return Services(

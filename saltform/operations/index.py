@@ -30,7 +30,7 @@ def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = Mapp
     `troubles` are components whose state can't be read now: what the minions get is as old as it says.
     """
     tree: dict[str, dict[str, Any]] = {}
-    records = opened.services.runlog.components(opened.name)  # as they are now
+    applied = opened.services.runlog.applied(opened.name)
     for name, component in opened.environment.components.items():
         tree[name] = {
             "state": str(_read_from(opened, component)),
@@ -38,7 +38,7 @@ def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = Mapp
             "outputs": {
                 output: who if isinstance(who, str) else list(who) for output, who in component.output_targets.items()
             },
-            "applied": name in records and records[name].has_state,
+            "applied": name in applied,
         }
         if name in troubles:
             tree[name]["trouble"] = dict(troubles[name])

@@ -279,6 +279,14 @@ class RunLog:
         )
         return {row["component"]: ComponentRecord(**row) for row in map(dict, rows)}
 
+    def applied(self, environment: str) -> set[str]:
+        """Those of its components that have a state since their last good apply."""
+        rows = self._database.rows(
+            "SELECT component FROM components WHERE environment = ? AND fingerprint <> '' AND serial > 0",
+            (environment,),
+        )
+        return {row["component"] for row in rows}
+
     def environments(self) -> dict[str, int]:
         """Those that have components, and how many."""
         rows = self._database.rows("SELECT environment, COUNT(*) AS held FROM components GROUP BY environment")
