@@ -1,6 +1,6 @@
 """A real apply brings a real minion up: its token lets it in, what needs it waits for its highstate, a drift check
-looks at both, and a destroy takes its key away. Terraform, aws provider, master and minion are real; the cloud is the
-emulator. One life, told in the order of the tests.
+looks at both, and a destroy takes its key away. Terraform, aws provider, master and minion are real, and so is the
+module, one of terraform/modules; the cloud is the emulator. One life, told in the order of the tests.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -25,45 +26,6 @@ from tests.support import machines
 from tests.support.cluster import ROOT, Cluster, Ended, data, wait_for
 
 MINION = "host-1"
-HOSTS = r"""
-variable "minions" { type = list(string) }
-variable "minion_tokens" {
-  type      = map(string)
-  sensitive = true
-}
-variable "ports" { type = list(number) }
-data "aws_ami" "image" {
-  most_recent = true
-  owners      = ["000000000000"]
-  filter {
-    name   = "name"
-    values = ["*debian-12*amd64*"]
-  }
-}
-resource "aws_instance" "this" {
-  for_each      = toset(var.minions)
-  ami           = data.aws_ami.image.id
-  instance_type = "t3.micro"
-  user_data = join("\n", ["#cloud-config-archive", jsonencode([join("\n", ["#cloud-config", jsonencode({
-    salt_minion = {
-      conf = {
-        id                   = each.key
-        master               = "127.0.0.1"
-        master_port          = var.ports[0]
-        publish_port         = var.ports[1]
-        autosign_grains      = ["saltform_token"]
-        rejected_retry       = true
-        acceptance_wait_time = 1
-        enable_fqdns_grains  = false
-      }
-      grains = { saltform_token = var.minion_tokens[each.key], role = "host" }
-    }
-  })])])])
-  lifecycle { ignore_changes = [user_data] }
-}
-output "minions" { value = { for id, host in aws_instance.this : id => host.id } }
-output "address" { value = aws_instance.this["host-1"].private_ip }
-"""
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +56,10 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hosted(master: Any, cluster_files: Cluster, hive: RunningHive, configured: Path) -> Cluster:
     """The cluster with an environment `hosted`: hosts that converge, and an app on them."""
     cluster = cluster_files
-    folder = cluster.folder / "modules" / "hosts"
-    folder.mkdir(exist_ok=True)
-    (folder / "main.tf").write_text(HOSTS)
+    module = cluster.folder / "modules" / "hosts"
+    shutil.copytree(ROOT / "terraform" / "modules" / "hera-framework", module, dirs_exist_ok=True)
+    ec2 = hive.client("ec2")
+    [network], [subnet] = ec2.describe_vpcs()["Vpcs"], ec2.describe_subnets()["Subnets"]
     path = cluster.pillar / "infrastructure.sls"
     tree = yaml.safe_load(path.read_text())
     provider = {"kind": "aws", "endpoint": hive.endpoint, "region": hive.region, "ca": str(hive.ca or "")}
@@ -105,7 +68,13 @@ def hosted(master: Any, cluster_files: Cluster, hive: RunningHive, configured: P
     hosts = {
         "module": "hosts",
         "provider": "hive",
-        "variables": {"ports": [master.config["ret_port"], master.config["publish_port"]]},
+        "variables": {
+            "name": "host",
+            "vpc_id": network["VpcId"],
+            "subnet_ids": [subnet["SubnetId"]],
+            "cidr": network["CidrBlock"],
+            "salt_master": f"127.0.0.1:{master.config['ret_port']}",
+        },
         "minions": [MINION],
         "targets": "G@role:host",
         "converge": {"target": "G@role:host", "highstate": True, "health": "test.ping", "timeout": "200s"},
@@ -195,14 +164,14 @@ def test_drift_of_the_instance_and_of_its_minion_is_one_report(
     assert json.loads(as_json)["steps"]["hosts"]["check"]["fleet"] == found["fleet"]
     for said in (text.render(returned), as_markdown.replace("\\", "")):
         assert f"{MINION}: file.managed {configured}" in said
-        assert 'tags.Name: nothing → "by hand"' in said
+        assert 'tags.Name: "host-1" → "by hand"' in said
         assert "hush-hush" not in said  # what is in its files is the minion's
 
 
 def test_a_minion_that_does_not_answer_is_unknown(
     hosted: Cluster, hive: RunningHive, instance: str, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hive.client("ec2").delete_tags(Resources=[instance], Tags=[{"Key": "Name"}])
+    hive.client("ec2").create_tags(Resources=[instance], Tags=[{"Key": "Name", "Value": MINION}])
     machines.terminate(room / instance)
     monkeypatch.setattr(fleet_drift, "PING", 2.0)  # nobody is there to need longer
     returned = drift(hosted)

@@ -27,7 +27,7 @@ def configuration(user_data: str) -> dict[str, Any]:
 
 
 def launch(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Where a minion's files are is this machine's business."""
+    """Where a minion's files are, and how it waits, is this machine's business; so is what its image says of it."""
     for name in ("etc", "pki", "cache", "run"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     places = {
@@ -39,7 +39,12 @@ def launch(folder: Path, settings: Mapping[str, Any]) -> None:
         "log_file": str(folder / "minion.log"),
         "conf_file": str(folder / "etc" / "minion"),
     }
-    (folder / "etc" / "minion").write_text(yaml.safe_dump({**settings, **places}))
+    image = {
+        "acceptance_wait_time": 1,
+        "enable_fqdns_grains": False,
+        "grains": {"role": "host", **settings["grains"]},
+    }
+    (folder / "etc" / "minion").write_text(yaml.safe_dump({**settings, **places, **image}))
     with (folder / "output").open("ab") as output:
         minion = subprocess.Popen(
             [str(Path(sys.executable).parent / "salt-minion"), "-c", str(folder / "etc")],
