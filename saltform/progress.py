@@ -2,7 +2,8 @@
 
 1. Operations say what happens (`start`, `step`, `finish`) from any thread; it is noted on a board.
 2. Not on a terminal, each step that ends is a line at once: `12.3s networking applied +4`. Unchanged ones are
-   counted, not listed. When nothing was printed for a while, a line says what is running.
+   counted, not listed. When nothing was printed for two seconds, a line says who is at work now, if that is news;
+   and when nothing was for long, it says so again. A run with nothing to do prints nothing.
 3. On a terminal nothing is shown for the first moments, so that a run with nothing to do imports no table
    library and draws nothing. Then `report.live` draws the board a few times a second, from one thread, and
    clears it away at the end: the result is printed by whoever prints results. Failures stay where they are.
@@ -24,7 +25,8 @@ from saltform.status import Status
 
 LIVE_AFTER = 0.4  # seconds
 REDRAW_EVERY = 0.125
-STILL_RUNNING_AFTER = 30.0  # seconds without a line
+NEWS_AFTER = 2.0  # seconds without a line
+STILL_RUNNING_AFTER = 30.0
 
 
 @dataclass
@@ -65,6 +67,7 @@ class Progress:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._last_line = 0.0
+        self._said: list[str] = []  # who was at work when that was last said
 
     def start(self, title: str, components: Iterable[str]) -> None:
         """A run over these components begins."""
@@ -118,17 +121,20 @@ class Progress:
             return Board(self._board.title, self._board.began, components)
 
     def _watch_silence(self) -> None:
-        while not self._over.wait(STILL_RUNNING_AFTER / 6):
+        while not self._over.wait(NEWS_AFTER / 4):
             with self._lock:
-                if self._clock() - self._last_line >= STILL_RUNNING_AFTER:
-                    self._say_who_is_running()
+                self._say_who_is_running()
 
     def _say_who_is_running(self) -> None:
-        now = self._clock()
-        running = [f"{name} ({duration(now - seen.began)})" for name, seen in self._board.running()]
+        now, running = self._clock(), self._board.running()
+        names, silence = [name for name, _ in running], self._clock() - self._last_line
+        if not running or silence < (STILL_RUNNING_AFTER if names == self._said else NEWS_AFTER):
+            return
+        still = "still " if names == self._said else ""
+        listed = ", ".join(f"{name} ({duration(now - seen.began)})" for name, seen in running[:5])
         more = f" and {len(running) - 5} more" if len(running) > 5 else ""
-        if running:
-            self._stamped(f"still running: {', '.join(running[:5])}{more}")
+        self._stamped(f"{still}running: {listed}{more}")
+        self._said = names
 
     def _stamped(self, text: str) -> None:
         self._last_line = self._clock()

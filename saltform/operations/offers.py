@@ -38,8 +38,11 @@ def _offered(ec2: Any, name: str) -> Finding:
 def _quota(ec2: Any) -> Finding:
     # Not asked for by name: botocore's model knows only two of the names that EC2 answers with.
     attributes = ec2.describe_account_attributes()["AccountAttributes"]
-    values = {item["AttributeName"]: item["AttributeValues"][0]["AttributeValue"] for item in attributes}
-    most = int(values["max-instances"])
+    mine = (item["AttributeValues"] for item in attributes if item["AttributeName"] == "max-instances")
+    told = "".join(each["AttributeValue"] for values in mine for each in values)
+    if not told.isdecimal():
+        return "instance quota", True, "the provider doesn't tell how many instances it allows", ""
+    most = int(told)
     pages = ec2.get_paginator("describe_instances").paginate(Filters=_RUNNING)
     used = sum(len(group["Instances"]) for page in pages for group in page["Reservations"])
     fix = "" if used < most else "ask for a higher quota, or stop instances that nobody needs"

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from saltform.config import Component
 from saltform.credentials.check import check as check_credentials
 from saltform.errors import EXIT_DONE, EXIT_FAILED, SaltformError, StateError
-from saltform.files import write_atomic
+from saltform.files import make_folder, write_atomic
 from saltform.operations.offers import check_offers
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.progress import Progress
+from saltform.report.words import plural
 from saltform.runlog import StepRecord
+from saltform.status import Status
 from saltform.terraform import validate
+from saltform.terraform.mirror import describe
 
 LEAST_DISK = 1 << 30  # a provider unpacks to several hundred megabytes
 
@@ -43,15 +49,13 @@ def preflight(services: Services, environment: str, components: Any) -> dict[str
     with Opened(services, environment) as opened:
         names = opened.select(list(options.components))
         try:
-            checks = [*_shared(opened), *_servers(opened, names), *_providers(opened, names)]
-            with ThreadPoolExecutor(opened.environment.parallelism) as pool:
-                for found in pool.map(lambda name: _component(opened, name), names):
-                    checks += found
+            checks = _checked(opened, names)
         finally:
             # The logs of a question that is on no record; what failed is in the table.
             shutil.rmtree(services.layout.run(services.run_id), ignore_errors=True)
     failed = sum(not item.ok for item in checks)
-    summary = f"{failed} of {len(checks)} checks failed" if failed else f"all {len(checks)} checks passed"
+    counted = plural(len(checks), "check")
+    summary = f"{failed} of {counted} failed" if failed else f"{counted} passed"
     return result(
         "preflight",
         EXIT_FAILED if failed else EXIT_DONE,
@@ -61,6 +65,29 @@ def preflight(services: Services, environment: str, components: Any) -> dict[str
     )
 
 
+def _checked(opened: Opened, names: list[str]) -> list[Check]:
+    """What all share first, under the environment's name, then the components; told to whoever watches."""
+    progress = opened.services.progress or Progress(io.StringIO())
+    progress.start(f"preflight {opened.name}", [opened.name, *names])
+
+    def told(name: str, found: Iterable[Check]) -> list[Check]:
+        progress.step(name, Status.RUNNING, "checking")
+        checks = list(found)
+        bad = ", ".join(item.check for item in checks if not item.ok)
+        progress.step(name, Status.FAILED if bad else Status.UNCHANGED, bad)
+        return checks
+
+    try:
+        shared = chain(_shared(opened, names), _servers(opened, names), _providers(opened, names))
+        checks = told(opened.name, shared)
+        with ThreadPoolExecutor(opened.environment.parallelism) as pool:
+            for found in pool.map(lambda name: told(name, _component(opened, name)), names):
+                checks += found
+    finally:
+        progress.finish()
+    return checks
+
+
 def _try(name: str, component: str, work: Callable[[], str]) -> Check:
     try:
         return Check(name, component, True, work())
@@ -68,7 +95,7 @@ def _try(name: str, component: str, work: Callable[[], str]) -> Check:
         return Check(name, component, False, f"{error.summary}: {error.detail}", error.fix)
 
 
-def _shared(opened: Opened) -> Iterator[Check]:
+def _shared(opened: Opened, names: list[str]) -> Iterator[Check]:
     layout = opened.services.layout
 
     def writable() -> str:
@@ -77,11 +104,18 @@ def _shared(opened: Opened) -> Iterator[Check]:
         shutil.rmtree(probe.parent)
         return f"{layout.state_dir / 'states'} is writable"
 
-    yield _try("backend local", "", writable)
+    if any(opened.component(name).backend.type == "local" for name in names):
+        yield _try("backend local", "", writable)
+    make_folder(layout.state_dir)
     free = shutil.disk_usage(layout.state_dir).free
     fix = f"free space below {layout.state_dir}" if free < LEAST_DISK else ""
     yield Check("disk", "", free >= LEAST_DISK, f"{free / 2**30:.1f} GiB free", fix)
-    yield _try("mirror", "", lambda: f"{opened.services.settings.mirror}: {opened.cli_config.path.name}")
+    yield _try("mirror", "", partial(_mirror, opened))
+
+
+def _mirror(opened: Opened) -> str:
+    opened.cli_config  # noqa: B018 (made ready, or said why not)
+    return describe(opened.services.settings.mirror)
 
 
 def _servers(opened: Opened, names: list[str]) -> Iterator[Check]:
@@ -123,14 +157,17 @@ def _instance_types(opened: Opened, component: Component) -> list[str]:
     return sorted({value for value in named if isinstance(value, str)})
 
 
-def _component(opened: Opened, name: str) -> list[Check]:
+def _component(opened: Opened, name: str) -> Iterator[Check]:
     component = opened.component(name)
     try:
         part = Part(opened, component, opened.inputs(component), StepRecord(name))
     except StateError as error:
-        return [Check("inputs", name, False, f"{error.summary}: {error.detail}", error.fix)]
+        yield Check("inputs", name, False, f"{error.summary}: {error.detail}", error.fix)
+        return
     binary = _try("binary", name, lambda: f"{part.binary.product} {part.binary.version}")
-    return [binary, _try("module", name, lambda: _validated(part))] if binary.ok else [binary]
+    yield binary
+    if binary.ok:
+        yield _try("module", name, lambda: _validated(part))
 
 
 def _validated(part: Part) -> str:
@@ -148,4 +185,4 @@ def _validated(part: Part) -> str:
             f"correct the module, or {part.component.path}:variables",
         )
     warnings = len(found.diagnostics)
-    return "valid" + (f", {warnings} warnings" if warnings else "")
+    return "valid" + (f", {plural(warnings, 'warning')}" if warnings else "")

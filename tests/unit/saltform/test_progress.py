@@ -79,22 +79,32 @@ def test_a_status_told_twice_is_printed_once(clock):
     assert out.getvalue().count("consul failed") == 1
 
 
-def test_a_long_silence_is_broken_by_who_is_running(clock, monkeypatch):
-    monkeypatch.setattr(progress_module, "STILL_RUNNING_AFTER", 0.06)
+def test_a_silence_is_broken_by_who_is_running_soon_when_it_is_news_and_late_when_it_is_not(clock):
     out = io.StringIO()
     progress = Progress(out, clock)
     names = [f"c{number}" for number in range(7)]
     progress.start("deploy staging", names)
     for name in names:
         progress.step(name, Status.RUNNING)
-    clock.now += 31
-    deadline = time.monotonic() + 60
-    while not out.getvalue() and time.monotonic() < deadline:
-        time.sleep(0.01)
+
+    def until(text):
+        deadline = time.monotonic() + 60
+        while text not in out.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    clock.now += 2
+    until("\n")
+    clock.now += 30
+    until("still")
+    progress.step("c0", Status.UNCHANGED)
+    clock.now += 2
+    until("34.0s")
     progress.finish()
-    assert out.getvalue().splitlines()[0] == (
-        "31.0s still running: c0 (31.0 s), c1 (31.0 s), c2 (31.0 s), c3 (31.0 s), c4 (31.0 s) and 2 more"
-    )
+    assert out.getvalue().splitlines() == [
+        "2.0s running: c0 (2.0 s), c1 (2.0 s), c2 (2.0 s), c3 (2.0 s), c4 (2.0 s) and 2 more",
+        "32.0s still running: c0 (32.0 s), c1 (32.0 s), c2 (32.0 s), c3 (32.0 s), c4 (32.0 s) and 2 more",
+        "34.0s running: c1 (34.0 s), c2 (34.0 s), c3 (34.0 s), c4 (34.0 s), c5 (34.0 s) and 1 more",
+    ]
 
 
 def test_terminal_escapes_in_a_note_are_not_passed_on(clock):
