@@ -1,6 +1,6 @@
 """Every way an operation can end badly, one type each.
 
-An error is written for the person on call: `summary` is constant for its type of trouble, `detail` says what
+An error is written for the person on call: `summary` says what kind of trouble it is, and where; `detail` what
 was found and why it matters, `fix` is something that can be copied or done. The loader modules translate
 these at the boundary; nothing else in the engine matches on message texts.
 """
@@ -61,13 +61,13 @@ class Problem:
 
 
 class ConfigError(SaltformError):
-    """The pillar is wrong: all its problems at once."""
+    """The pillar, or another place that is configured, is wrong: all its problems at once."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Problem], where: str = "the pillar") -> None:
         self.problems = list(dict.fromkeys(problems))  # once each, however often that place was read
         count = len(self.problems)
         super().__init__(
-            f"{count} problem{'s' if count != 1 else ''} in the pillar, nothing was started",
+            f"{count} problem{'s' if count != 1 else ''} in {where}, nothing was started",
             "\n" + "\n".join(f"  - {problem}" for problem in self.problems),
             problems=[vars(problem) for problem in self.problems],
         )

@@ -384,7 +384,7 @@ def sync_states(environment=None, **kwargs):
     """
     Bring the run log's copy of serials, outputs and addresses in step with the states, also with those that a plain
     ``terraform apply`` has changed, and say which those are. Minions that see an output that changed get a fresh
-    pillar. Starts nothing.
+    pillar. Nothing is planned or applied; terraform is started only for backends that nothing else can read.
 
     environment
         The environment; all of them when left out.

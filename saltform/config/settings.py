@@ -10,6 +10,7 @@ from saltform.config.reader import Reader
 from saltform.config.types import ReleasesFile, Settings
 from saltform.errors import ConfigError, Problem
 
+CONFIGURATION = "Salt's configuration"
 DEFAULT_STATE_DIR = "/var/lib/saltform"
 DEFAULT_MODULES = ("/srv/terraform/modules",)
 
@@ -17,7 +18,7 @@ DEFAULT_MODULES = ("/srv/terraform/modules",)
 def load_settings(options: Mapping[str, Any]) -> Settings:
     """Read and check the host's settings from Salt's configuration."""
     problems: list[Problem] = []
-    reader = Reader(options.get("saltform"), "saltform (in Salt's configuration)", problems)
+    reader = Reader(options.get("saltform"), f"saltform (in {CONFIGURATION})", problems)
     reader.only(("state_dir", "modules", "mirror", "pillar_id", "releases"))
     settings = Settings(
         state_dir=Path(reader.text("state_dir", DEFAULT_STATE_DIR)),
@@ -29,7 +30,7 @@ def load_settings(options: Mapping[str, Any]) -> Settings:
     if not settings.state_dir.is_absolute():
         reader.problem("state_dir", str(settings.state_dir), "an absolute path")
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(problems, CONFIGURATION)
     return settings
 
 

@@ -36,7 +36,7 @@ def releases(services: Services, environment: str) -> dict[str, Any]:
     if source:
         told["promoted_from"] = source
         told["pillar"] = as_pillar(environment, promoted)
-        told["summary"] += f", {len(promoted)} were promoted from {source}"
+        told["summary"] += f", {len(promoted)} promoted from {source}"
         if not promoted:
             told["notes"].append(f"promote something: salt-run infrastructure.promote {source} {environment}")
     return told

@@ -40,6 +40,8 @@ def request(services: Services, verb: str, minion: str, asked: Mapping[str, Any]
             "only the reactor knows who sent an event",
             "use the verb itself",
         )
+    if not minion:  # Salt leaves a traceback in the master's log when it is to call nobody
+        raise bad("minion", "found nothing, expected the id of the minion that asks")
     given = {name: asked[name] for name in _KEYS if asked.get(name) is not None}
     name = str(given.get("request", ""))
     try:

@@ -42,6 +42,8 @@ _HERE = -100  # AT_FDCWD
 def restore(services: Services, file: Any, overwrite: Any = None, dry_run: Any = None) -> dict[str, Any]:
     """Bring back what a backup has."""
     path, home = checked_path(file), services.settings.state_dir
+    if not path.exists():
+        raise StateError("there is no such backup", str(path), "check the path")
     over = flag("overwrite", overwrite or False)
     _check_nobody_works(home)
     address = runlog_address(services.pillar.get(ROOT) or {})
@@ -145,8 +147,6 @@ def _unpack(path: Path, fresh: Path) -> dict[str, Any]:
                 else:
                     _write(fresh, member, content)
                     digests[member.name] = hashlib.sha256(content).hexdigest()
-    except FileNotFoundError:
-        raise StateError("there is no such backup", str(path), "check the path") from None
     except OSError as error:
         if error.errno is not None:
             raise cannot_write(fresh, error) from None

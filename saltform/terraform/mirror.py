@@ -16,6 +16,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from saltform.config.settings import CONFIGURATION
 from saltform.config.types import Settings
 from saltform.errors import BinaryError, ConfigError, Problem
 from saltform.files import cannot_write, make_folder, write_atomic
@@ -91,10 +92,9 @@ def _checked_folder(source: str) -> Path:
     folder = Path(source).expanduser()
     if folder.is_absolute() and folder.is_dir():
         return folder
-    where = "saltform:mirror (in Salt's configuration)"
-    raise ConfigError(
-        [Problem(where, repr(source), "auto, registry, an https:// URL or an existing folder's full path")]
-    )
+    expected = "auto, registry, an https:// URL or an existing folder's full path"
+    problem = Problem(f"saltform:mirror (in {CONFIGURATION})", repr(source), expected)
+    raise ConfigError([problem], CONFIGURATION)
 
 
 def _is_packed(folder: Path) -> bool:

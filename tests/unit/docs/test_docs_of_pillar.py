@@ -11,6 +11,7 @@ import yaml
 
 from saltform.config import load, load_settings
 from saltform.config.component import COMPONENT_KEYS
+from saltform.config.load import ENVIRONMENT_KEYS
 from saltform.config.types import Limits, Timeouts
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -46,6 +47,10 @@ def documented_keys(heading):
 
 def test_every_key_of_a_component_is_documented_and_no_other():
     assert documented_keys("Keys of a component") == COMPONENT_KEYS
+
+
+def test_every_key_of_an_environment_is_documented_and_no_other():
+    assert documented_keys("Keys of an environment") == set(ENVIRONMENT_KEYS)
 
 
 @pytest.mark.parametrize(("heading", "keys"), [("Time-outs", Timeouts), ("Limits of a provider", Limits)])

@@ -45,3 +45,10 @@ def test_a_wrong_place_for_them_is_refused(releases):
 def test_a_wrong_block_is_refused(block):
     with pytest.raises(ConfigError):
         load_settings({"saltform": block})
+
+
+def test_a_wrong_setting_is_said_to_be_in_salts_configuration_and_not_in_pillar():
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"saltform": {"mirorr": "auto"}})
+    assert caught.value.summary == "1 problem in Salt's configuration, nothing was started"
+    assert "did you mean 'mirror'" in caught.value.detail

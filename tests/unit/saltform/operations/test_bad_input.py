@@ -10,6 +10,7 @@ from saltform.errors import SaltformError
 from saltform.operations.one_component import split
 from saltform.report.text import render
 from saltform.runlog import RunRecord
+from tests.support.fleet import MemoryFleet
 from tests.support.world import World
 
 
@@ -145,3 +146,15 @@ def test_what_is_not_started_names_what_pillar_says_about_errors(world):
     steps = world.deploy(on_error="rollback", parallelism=1)["steps"]
     reasons = {step["reason"] for step in steps.values() if step["status"] == "skipped"}
     assert reasons == {"not started, because consul failed (on_error: rollback)"}
+
+
+def test_a_backup_that_is_not_there_is_noticed_before_what_there_is_to_lose(world):
+    assert world.call("restore", "/nowhere/backup.tar.gz")["error"]["summary"] == "there is no such backup"
+
+
+def test_a_request_of_nobody_is_refused_before_nobody_is_called(world):
+    fleet = MemoryFleet()
+    services = world.services(fleet=fleet, origin="shell")
+    error = world.call("request", "deploy", None, {"environment": "staging"}, services=services)["error"]
+    assert error["summary"] == "bad argument 'minion'"
+    assert fleet.asked == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -12,7 +13,8 @@ from saltform import errors
 from saltform.report import html, markdown, text
 from saltform.status import Status
 
-PAGE = (Path(__file__).parents[4] / "docs/returns.md").read_text()
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs/returns.md").read_text()
 RETURNS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 
 
@@ -41,3 +43,11 @@ def test_the_page_names_every_status_every_exit_code_and_every_error():
     for name, kind in vars(errors).items():
         if isinstance(kind, type) and issubclass(kind, errors.SaltformError) and kind is not errors.SaltformError:
             assert f"`{name}`" in PAGE
+
+
+def test_the_page_names_every_verb():
+    runner = ast.parse((ROOT / "salt/_runners/infrastructure.py").read_text())
+    verbs = {node.name for node in runner.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    runs = next(line for line in PAGE.splitlines() if line.startswith("## Runs: ")).removeprefix("## Runs: ")
+    assert not [verb for verb in verbs - set(runs.split(", ")) if f"`{verb}`" not in PAGE]
+    assert "`unreadable`" in PAGE.split("## Questions")[1].split("```")[0]
