@@ -145,11 +145,12 @@ def _not_for_ever(connection: Any) -> Iterator[None]:
     cut = threading.Event()
 
     def hang_up() -> None:
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
             cut.set()
             line.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(TIMEOUT, hang_up)
+    timer.daemon = True
     timer.start()
     try:
         yield
