@@ -53,11 +53,11 @@ def run(stage: Stage, keep: bool) -> int:
     except BaseException:
         stage.down()
         raise
-    if keep:
-        print_kept(stage.home)
-    else:
+    if not keep:
         stage.down()
     play.summary(time.monotonic() - began)
+    if keep:
+        print_kept(stage.home)
     return 0 if play.went_well else 1
 
 

@@ -90,7 +90,7 @@ END = (
     ),
     Step(
         "Nothing is left in the cloud",
-        "hive-emulator status --data-dir {home}/hive",
+        "python -m demo.left",
     ),
 )
 
@@ -102,6 +102,7 @@ class Play:
         self.stage = stage
         self.keep = keep
         self.done: list[tuple[str, float, bool]] = []
+        self.reports: list[Path] = []  # of this run: the folder has those of earlier ones, too
 
     @property
     def went_well(self) -> bool:
@@ -117,7 +118,7 @@ class Play:
 
     def step(self, step: Step) -> None:
         """One command, shown as it is typed; its exit code is part of the promise."""
-        argv = [word.format(home=self.stage.home) for word in shlex.split(step.command)]
+        argv = shlex.split(step.command)
         bold, dim, plain = ("\033[1m", "\033[36m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
         print(f"\n{bold}{len(self.done) + 1}. {step.says}{plain}\n{dim}$ {shlex.join(argv)}{plain}", flush=True)
         began = time.monotonic()
@@ -137,14 +138,13 @@ class Play:
         folder = self.stage.home / "reports"
         folder.mkdir(exist_ok=True)
         for path in (self.stage.home / "state" / "runs").glob("*/report.*"):
-            shutil.copy(path, folder / f"{path.parent.name}{path.suffix}")
+            self.reports.append(Path(shutil.copy(path, folder / f"{path.parent.name}{path.suffix}")))
 
     def summary(self, seconds: float) -> None:
         wide = max((len(says) for says, *_ in self.done), default=0)
         print(f"\n{'step':<{wide}} {'seconds':>8}")
         for says, took, good in self.done:
             print(f"{says:<{wide}} {took:>8.1f}{'' if good else '  FAILED'}")
-        reports = sorted((self.stage.home / "reports").glob("*"))
         print(f"\n{sum(good for *_, good in self.done)} of {len(self.done)} steps went well in {seconds:.0f} s.")
-        for path in reports:
+        for path in sorted(self.reports):
             print(f"report: {os.path.relpath(path, Path.cwd())}")

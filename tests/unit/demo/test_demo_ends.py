@@ -39,3 +39,12 @@ def test_an_error_ends_what_was_started(error):
     with pytest.raises(type(error)):
         main.run(stage, True)
     assert stage.downs == 2
+
+
+def test_what_is_still_running_is_said_last(monkeypatch, capsys, tmp_path):
+    stage = Stage(None)
+    stage.home, stage.up = tmp_path, lambda: None
+    monkeypatch.setattr(main.Play, "all", lambda play: play.done.append(("a step", 1.0, True)))
+    assert main.run(stage, True) == 0
+    said = capsys.readouterr().out
+    assert said.index("1 of 1 steps") < said.index("Everything is still running")

@@ -17,3 +17,16 @@ def test_every_title_is_whole_and_no_line_too_long(capsys, tmp_path):
     lines = capsys.readouterr().out.splitlines()
     assert all(any(line.startswith(f"{step.says} ") for line in lines) for step in (*MAIN, *END))
     assert max(map(len, lines)) <= COLUMNS
+
+
+def test_only_the_reports_of_this_run_are_named(capsys, tmp_path):
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "earlier.html").write_text("of an earlier demo")
+    (tmp_path / "state" / "runs" / "now").mkdir(parents=True)
+    (tmp_path / "state" / "runs" / "now" / "report.html").write_text("of this one")
+    play = Play(SimpleNamespace(home=Path(tmp_path)), keep=False)
+    play.keep_reports()
+    play.summary(12)
+    said = capsys.readouterr().out
+    assert "now.html" in said
+    assert "earlier.html" not in said
