@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, insort
-from collections.abc import Container, Mapping
+from collections.abc import Container
 
 from saltform.graph import Graph
 from saltform.status import Status
@@ -46,12 +46,6 @@ class Schedule:
         self._rank = {name: rank for rank, name in enumerate(self._by_rank)}
         self._ready = [rank for rank, name in enumerate(self._by_rank) if not self._waits_for[name]]
         self._running = 0
-
-    @property
-    def statuses(self) -> Mapping[str, Status]:
-        """Every component's status at this moment, in the graph's order."""
-        with self._lock:
-            return dict(self._statuses)
 
     @property
     def finished(self) -> bool:
@@ -98,10 +92,6 @@ class Schedule:
                 self._explain_waiting(name)
                 return []
             return self._skip_after(name, status)
-
-    def fail(self, name: str, reason: str) -> list[str]:
-        """A claimed component failed. Returns what is skipped because of it."""
-        return self.done(name, Status.FAILED, reason)
 
     def cancel(self, reason: str) -> list[str]:
         """Start nothing more. Returns what had not started and is cancelled now."""

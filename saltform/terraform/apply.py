@@ -23,13 +23,11 @@ class ApplyStream:
     seconds: float = 0.0
 
 
-def argv(plan: Path, *, parallelism: int | None = None) -> list[str]:
-    return arguments("apply", str(plan), json=flag(True), input=False, parallelism=parallelism)
+def argv(plan: Path) -> list[str]:
+    return arguments("apply", str(plan), json=flag(True), input=False)
 
 
-def run(
-    session: Session, plan: Path, *, parallelism: int | None = None, on_event: OnEvent | None = None
-) -> ApplyStream:
+def run(session: Session, plan: Path, *, on_event: OnEvent | None = None) -> ApplyStream:
     """Apply a saved plan. StalePlan when the state has moved since; an error's data say what was applied."""
     applied = ApplyStream()
 
@@ -38,7 +36,7 @@ def run(
         if on_event is not None:
             on_event(event)
 
-    result, stream = run_stream(session, argv(plan, parallelism=parallelism), take)
+    result, stream = run_stream(session, argv(plan), take)
     applied.diagnostics, applied.seconds = stream.diagnostics, result.seconds
     if result.exit_code != 0:
         error = stream_failed(session, "apply", result, stream)

@@ -10,12 +10,11 @@ from saltform.terraform.session import Session, run_text
 FORMATTED, NOT_FORMATTED = 0, 3
 
 
-def argv(folder: Path | None = None, *, recursive: bool = True) -> list[str]:
-    words = [str(folder)] if folder else []
-    return arguments("fmt", *words, check=flag(True), no_color=flag(True), recursive=flag(recursive))
+def argv(folder: Path) -> list[str]:
+    return arguments("fmt", str(folder), check=flag(True), no_color=flag(True), recursive=flag(True))
 
 
-def run(session: Session, folder: Path | None = None, *, recursive: bool = True) -> list[str]:
-    """The files that would be rewritten, relative to the folder (by default the workspace)."""
-    finished = run_text(session, argv(folder, recursive=recursive), accept=(FORMATTED, NOT_FORMATTED))
+def run(session: Session, folder: Path) -> list[str]:
+    """The files that would be rewritten, as terraform names them."""
+    finished = run_text(session, argv(folder), accept=(FORMATTED, NOT_FORMATTED))
     return sorted(line for line in finished.stdout if line.strip())

@@ -15,30 +15,14 @@ from saltform.terraform.session import Session, run_text
 _LOCKED_PROVIDER = re.compile(r'^provider "([^"]+)" \{\s*version\s*=\s*"([^"]+)"', re.MULTILINE)
 
 
-def argv(*, upgrade: bool = False, reconfigure: bool = False, migrate_state: bool = False) -> list[str]:
-    return arguments(
-        "init",
-        input=False,
-        no_color=flag(True),
-        upgrade=flag(upgrade),
-        reconfigure=flag(reconfigure),
-        migrate_state=flag(migrate_state),
-        force_copy=flag(migrate_state),
-    )
+def argv(*, upgrade: bool = False) -> list[str]:
+    return arguments("init", input=False, no_color=flag(True), upgrade=flag(upgrade))
 
 
-def run(
-    session: Session,
-    *,
-    upgrade: bool = False,
-    reconfigure: bool = False,
-    migrate_state: bool = False,
-    plugin_cache: Path | None = None,
-) -> float:
+def run(session: Session, *, upgrade: bool = False, plugin_cache: Path | None = None) -> float:
     """Initialise the workspace; the seconds it took. `plugin_cache` is the mirror's, where it has one."""
-    words = argv(upgrade=upgrade, reconfigure=reconfigure, migrate_state=migrate_state)
     with _plugin_cache_lock(plugin_cache, session.workspace, upgrade):
-        return run_text(session, words).seconds
+        return run_text(session, argv(upgrade=upgrade)).seconds
 
 
 @contextlib.contextmanager

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from saltform.errors import TerraformError
 from saltform.terraform.command import arguments, flag, unless_default
 from saltform.terraform.session import Session
-from saltform.terraform.stream import OnEvent, run_stream, stream_failed
+from saltform.terraform.stream import run_stream, stream_failed
 
 NO_CHANGES, CHANGES = 0, 2  # -detailed-exitcode
 
@@ -36,9 +37,7 @@ def argv(
     refresh_only: bool = False,
     destroy: bool = False,
     replace: Sequence[str] = (),
-    targets: Sequence[str] = (),
     lock: bool = True,
-    parallelism: int | None = None,
 ) -> list[str]:
     return arguments(
         "plan",
@@ -50,9 +49,7 @@ def argv(
         refresh_only=flag(refresh_only),
         destroy=flag(destroy),
         replace=replace,
-        target=targets,
         lock=unless_default(lock, True),
-        parallelism=parallelism,
     )
 
 
@@ -64,30 +61,12 @@ def run(
     refresh_only: bool = False,
     destroy: bool = False,
     replace: Sequence[str] = (),
-    targets: Sequence[str] = (),
     lock: bool = True,
-    parallelism: int | None = None,
-    on_event: OnEvent | None = None,
 ) -> PlanStream:
     """Plan, and save the plan in `out`. Without `out` it is only looked at."""
-    words = argv(
-        out,
-        refresh=refresh,
-        refresh_only=refresh_only,
-        destroy=destroy,
-        replace=replace,
-        targets=targets,
-        lock=lock,
-        parallelism=parallelism,
-    )
+    words = argv(out, refresh=refresh, refresh_only=refresh_only, destroy=destroy, replace=replace, lock=lock)
     plan = PlanStream()
-
-    def take(event: Mapping[str, Any]) -> None:
-        _take(plan, event)
-        if on_event is not None:
-            on_event(event)
-
-    result, stream = run_stream(session, words, take)
+    result, stream = run_stream(session, words, partial(_take, plan))
     plan.diagnostics, plan.seconds = stream.diagnostics, result.seconds
     # Go programs exit with 2 when they crash, too: without the summary it isn't "changes found".
     if result.exit_code not in (NO_CHANGES, CHANGES) or not plan.complete:

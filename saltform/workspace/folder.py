@@ -60,9 +60,6 @@ class Workspace:
     def provider_lock(self) -> bytes:
         return _read(self.path / LOCK_FILE)
 
-    def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
     def _link_state(self) -> None:
         link = self.path / STATE_LINK
         if link.is_symlink() and link.readlink() == self.states:

@@ -45,26 +45,27 @@ def test_a_claim_is_answered_with_true_only_once_and_only_when_ready():
 
 
 def test_of_many_threads_exactly_one_gets_each_claim():
-    schedule = Schedule(Graph({f"c{number}": [] for number in range(200)}))
+    names = [f"c{number}" for number in range(200)]
+    schedule = Schedule(Graph({name: [] for name in names}))
     start, won = threading.Barrier(8), []
 
     def grab():
         start.wait()
-        won.extend(name for name in schedule.statuses if schedule.claim(name))
+        won.extend(name for name in names if schedule.claim(name))
 
     threads = [threading.Thread(target=grab) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(won) == sorted(schedule.statuses)
+    assert sorted(won) == sorted(names)
 
 
 @pytest.mark.parametrize("on_error", ["stop", "rollback"])
 def test_after_a_failure_nothing_new_starts_and_every_reason_names_the_culprit(on_error):
     schedule = Schedule(STAGING, on_error)
     assert schedule.claim("networking")
-    assert schedule.fail("networking", "no such VPC") == ["consul", "vault", "dns"]
+    assert schedule.done("networking", Status.FAILED, "no such VPC") == ["consul", "vault", "dns"]
     assert schedule.reason("networking") == "no such VPC"
     assert schedule.reason("vault") == "needs networking, which failed"
     assert schedule.reason("dns") == f"not started, because networking failed (on_error: {on_error})"
@@ -75,12 +76,12 @@ def test_stop_lets_what_runs_finish():
     schedule = Schedule(STAGING, "stop")
     assert schedule.claim("networking")
     assert schedule.claim("dns")
-    schedule.fail("dns", "boom")
+    schedule.done("dns", Status.FAILED, "boom")
     assert not schedule.finished
     schedule.done("networking", Status.APPLIED)
     assert schedule.finished
-    assert schedule.statuses["networking"] is Status.APPLIED
-    assert schedule.statuses["consul"] is Status.SKIPPED
+    assert schedule.status("networking") is Status.APPLIED
+    assert schedule.status("consul") is Status.SKIPPED
 
 
 def test_continue_skips_only_what_needs_the_failed_one():
@@ -102,7 +103,7 @@ def test_waiting_for_approval_holds_back_what_needs_it_and_nothing_else():
     schedule = Schedule(STAGING)
     assert run(schedule, "networking", Status.AWAITING_APPROVAL, "2 of @sre") == []
     assert schedule.ready() == ["dns"]
-    assert schedule.statuses["vault"] is Status.PENDING
+    assert schedule.status("vault") is Status.PENDING
     assert schedule.reason("vault") == "needs networking, which awaits approval"
     run(schedule, "dns", Status.APPLIED)
     assert schedule.finished
@@ -112,7 +113,7 @@ def test_a_failure_elsewhere_overrules_waiting_for_approval():
     schedule = Schedule(Graph({"a": [], "b": [], "c": ["a", "b"]}), "continue")
     run(schedule, "a", Status.AWAITING_APPROVAL)
     run(schedule, "b", Status.FAILED, "boom")
-    assert (schedule.statuses["c"], schedule.reason("c")) == (Status.SKIPPED, "needs b, which failed")
+    assert (schedule.status("c"), schedule.reason("c")) == (Status.SKIPPED, "needs b, which failed")
 
 
 def test_cancel_ends_what_has_not_started_and_leaves_what_runs():
@@ -123,7 +124,7 @@ def test_cancel_ends_what_has_not_started_and_leaves_what_runs():
     assert not schedule.finished
     schedule.done("networking", Status.CANCELLED, "interrupted")
     assert schedule.finished
-    assert set(schedule.statuses.values()) == {Status.CANCELLED}
+    assert {schedule.status(name) for name in STAGING.needs} == {Status.CANCELLED}
 
 
 def test_a_step_that_has_not_started_or_has_ended_cannot_end():
@@ -132,7 +133,7 @@ def test_a_step_that_has_not_started_or_has_ended_cannot_end():
         schedule.done("consul", Status.APPLIED)
     run(schedule, "networking", Status.APPLIED)
     with pytest.raises(ValueError, match="it is 'applied'"):
-        schedule.fail("networking", "too late")
+        schedule.done("networking", Status.FAILED, "too late")
 
 
 @pytest.mark.parametrize("status", [Status.PENDING, Status.RUNNING, Status.CONVERGING])
@@ -162,8 +163,11 @@ class AnyRun(RuleBasedStateMachine):
         self.ended = {}
         self.no_more_starts = False
 
+    def statuses(self):
+        return {name: self.schedule.status(name) for name in self.graph.needs}
+
     def running(self):
-        return [name for name, status in self.schedule.statuses.items() if status is Status.RUNNING]
+        return [name for name, status in self.statuses().items() if status is Status.RUNNING]
 
     @precondition(lambda self: self.schedule.ready())
     @rule(data=st.data())
@@ -171,7 +175,7 @@ class AnyRun(RuleBasedStateMachine):
         assert not self.no_more_starts
         name = data.draw(st.sampled_from(self.schedule.ready()))
         assert self.schedule.claim(name)
-        assert all(self.schedule.statuses[need].good for need in self.graph.needs[name])
+        assert all(self.schedule.status(need).good for need in self.graph.needs[name])
 
     @rule(data=st.data())
     def claim_what_is_not_ready(self, data):
@@ -183,10 +187,10 @@ class AnyRun(RuleBasedStateMachine):
     @rule(data=st.data(), status=st.sampled_from([*GOOD, *BAD, Status.AWAITING_APPROVAL]))
     def end(self, data, status):
         name = data.draw(st.sampled_from(self.running()))
-        before = self.schedule.statuses
+        before = self.statuses()
         also_ended = self.schedule.done(name, status, f"{name} itself")
         self.no_more_starts |= status is Status.FAILED and self.on_error != "continue"
-        assert {other for other in before if before[other] is not self.schedule.statuses[other]} == {
+        assert {other for other in before if before[other] is not self.schedule.status(other)} == {
             name,
             *also_ended,
         }
@@ -201,21 +205,21 @@ class AnyRun(RuleBasedStateMachine):
 
     @invariant()
     def what_has_ended_never_changes(self):
-        statuses = self.schedule.statuses
+        statuses = self.statuses()
         for name, status in self.ended.items():
             assert statuses[name] is status
         self.ended = {name: status for name, status in statuses.items() if status.terminal}
 
     @invariant()
     def nothing_that_needs_a_bad_end_can_still_start(self):
-        statuses = self.schedule.statuses
+        statuses = self.statuses()
         bad = [name for name, status in statuses.items() if status in BAD]
         above = self.graph.dependents(bad)
         assert all(statuses[name].terminal and not statuses[name].good for name in above)
 
     @invariant()
     def finished_means_that_nothing_is_left_to_do_and_not_earlier(self):
-        statuses = self.schedule.statuses
+        statuses = self.statuses()
         waiting = [name for name, status in statuses.items() if status is Status.AWAITING_APPROVAL]
         can_happen = {
             name

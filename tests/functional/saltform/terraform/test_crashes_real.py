@@ -6,7 +6,7 @@ import pytest
 
 from saltform.errors import BinaryError, SaltformError, TerraformError
 from saltform.process import RealProcesses
-from saltform.terraform import apply, binary, init, output, planning, show, validate
+from saltform.terraform import apply, binary, init, planning, show, validate
 from saltform.terraform.binary import Binary
 
 pytestmark = pytest.mark.functional
@@ -30,7 +30,6 @@ COMMANDS = {
     "plan": lambda session: planning.run(session, session.workspace / "plan"),
     "apply": lambda session: apply.run(session, session.workspace / "plan"),
     "show": show.run,
-    "output": output.run,
     "validate": validate.run,
 }
 
@@ -50,7 +49,7 @@ def test_a_strange_exit_code_is_shown_with_what_was_said(broken, command):
 @pytest.mark.parametrize(
     "garbage", ["head -c 20000 /dev/urandom", "echo 5", "echo '[]'", "echo '{'", "echo null", ":"]
 )
-@pytest.mark.parametrize("command", ["plan", "show", "output", "validate"])
+@pytest.mark.parametrize("command", ["plan", "show", "validate"])
 def test_garbage_with_a_good_exit_code_is_not_believed(broken, command, garbage):
     with pytest.raises(TerraformError):
         COMMANDS[command](broken(f"{garbage}; exit 0"))
