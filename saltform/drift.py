@@ -22,11 +22,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any
 
+from saltform.report.words import HIDDEN
 from saltform.runlog.drift import Finding
 from saltform.workspace.root import address_in_module
 
 DRIFT, COMPUTED, REORDERED = "drift", "computed", "reordered"
-HIDDEN = "(sensitive)"
 _INDEX = re.compile(r'\["(?:[^"\\]|\\.)*"\]|\[\d+\]')
 _EXPRESSION = {"references", "constant_value"}
 

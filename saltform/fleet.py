@@ -14,6 +14,7 @@ from saltform.errors import SaltformError
 
 ACCEPTED, PENDING, REJECTED, DENIED = "accepted", "pending", "rejected", "denied"
 NO_KEY = "none"
+PING = 15.0  # seconds that a minion has to say that it is there
 Target = str | tuple[str, ...]  # a compound expression, or exactly these ids
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KEPT_PLANS = "plans"
+STATE_FILE = "terraform.tfstate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Layout:
 
     def state_copy(self, environment: str, component: str) -> Path:
         """What the ext_pillar reads of a state that is on a server: its outputs, as they were last."""
-        return self.state_dir / "copies" / environment / component / "terraform.tfstate"
+        return self.state_dir / "copies" / environment / component / STATE_FILE
 
     def state_marks(self, environment: str) -> Path:
         """Which versions of the states on servers these copies are of."""

@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-MASK = "(sensitive)"
+from saltform.report.words import HIDDEN
+
+MASK = HIDDEN
 SHORTEST = 6
 TOGETHER = 64  # patterns: up to about so many are searched for with vector instructions, ten times faster than more
 _BANNER = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")

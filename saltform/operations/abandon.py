@@ -6,7 +6,7 @@ from typing import Any
 
 from saltform.errors import Locked, SaltformError
 from saltform.operations import auditing
-from saltform.operations.history import alive, run_entry
+from saltform.operations.history import run_entry
 from saltform.operations.options import is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
@@ -17,7 +17,7 @@ from saltform.runlog import now
 def abandon(services: Services, run: str | None, dry_run: Any = None) -> dict[str, Any]:
     """Mark the run; nothing that it made is touched."""
     record = services.runlog.run(run or "")
-    if alive(services, record.id):
+    if services.locks.run_alive(record.id):
         fix = f"salt-run infrastructure.cancel {record.id}"
         raise Locked(f"run {record.id} is still running", f"{record.verb} by {record.author}", fix)
     if record.status in ("done", "abandoned"):

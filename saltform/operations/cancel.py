@@ -8,7 +8,7 @@ from typing import Any
 from saltform.errors import SaltformError
 from saltform.files import write_atomic
 from saltform.operations import auditing
-from saltform.operations.history import alive, run_entry
+from saltform.operations.history import run_entry
 from saltform.operations.options import flag, is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
@@ -22,7 +22,7 @@ def cancel(services: Services, run: str | None, now: Any = None, dry_run: Any = 
     """Tell the run to stop in good order; with `now` every terraform has only seconds to do so."""
     hurry = flag("now", False if now is None else now)
     record = services.runlog.run(run or "")
-    if not alive(services, record.id):
+    if not services.locks.run_alive(record.id):
         status = run_entry(services, record)["status"]
         raise SaltformError(f"run {record.id} doesn't run", f"it is {status}", run=record.id)
     what = f"run {record.id} ({record.verb} {record.environment})"
@@ -41,9 +41,9 @@ def cancel(services: Services, run: str | None, now: Any = None, dry_run: Any = 
         services.runlog.ask_to_cancel(record.id, asked)
     auditing.note(services, record.environment, "cancel", record.id, now=hurry)
     deadline = time.monotonic() + WAIT
-    while alive(services, record.id) and time.monotonic() < deadline:
+    while services.locks.run_alive(record.id) and time.monotonic() < deadline:
         time.sleep(0.1)
-    ended = not alive(services, record.id)
+    ended = not services.locks.run_alive(record.id)
     said = "has ended" if ended else "starts nothing more, and ends when what it has begun is finished"
     return result(
         "cancel",

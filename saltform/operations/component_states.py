@@ -16,10 +16,9 @@ from saltform.operations import component_commands as commands
 from saltform.operations.one_component import asking, find, split
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
-from saltform.operations.result import HIDDEN
 from saltform.operations.services import Services
 from saltform.operations.status import status
-from saltform.report.words import plural
+from saltform.report.words import HIDDEN, plural
 from saltform.status import Status
 from saltform.terraform import planning
 from saltform.tfstate import Output

@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from saltform.config.types import Converge
 from saltform.errors import Cancelled, NotConverged
-from saltform.fleet import NO_KEY, Answer, FleetAway
+from saltform.fleet import NO_KEY, PING, Answer, FleetAway
 from saltform.operations.fleet_states import failures
 from saltform.operations.part import Part
 
 PAUSE = 3.0  # seconds between two looks
-PING = 15.0  # seconds that a minion has to say that it is there
 SHOWN = 3  # of what is missing, in one line
 
 

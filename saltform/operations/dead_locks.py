@@ -8,7 +8,6 @@ later than the run's last sign of life. Anybody else's is left alone, and that i
 from __future__ import annotations
 
 from saltform.errors import Locked, SaltformError
-from saltform.operations.history import alive
 from saltform.operations.part import Part
 from saltform.runlog import later
 from saltform.terraform import force_unlock
@@ -30,7 +29,7 @@ def dead_run(part: Part, lock: StateLock) -> str:
     if begin and host == lock.host and _within(lock, begin, end):
         return services.run_id
     for run, step in services.runlog.steps_of(part.component.environment, part.component.name):
-        if run.id == services.run_id or run.host != lock.host or alive(services, run.id):
+        if run.id == services.run_id or run.host != lock.host or services.locks.run_alive(run.id):
             continue
         if _within(lock, step.started, step.ended or max(run.heartbeat, step.started)):
             return run.id

@@ -11,11 +11,10 @@ from typing import Any
 
 from saltform.config import Component
 from saltform.errors import SaltformError
-from saltform.fleet import Answer, Target
+from saltform.fleet import PING, Answer, Target
 from saltform.operations.fleet_states import failures, has_no_states, would_change
 from saltform.operations.services import Services
 
-PING = 15.0  # seconds that a minion has to say that it is there
 CHECK = 600.0  # and for its highstate in a test
 CLEAN, DRIFTED, UNKNOWN = "clean", "drifted", "unknown"
 

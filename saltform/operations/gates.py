@@ -16,7 +16,6 @@ from typing import Any
 
 from saltform.config import Environment
 from saltform.operations.health import unwell
-from saltform.operations.history import alive
 from saltform.operations.services import Services
 from saltform.operations.snapshot import RESUMABLE
 from saltform.report.words import duration
@@ -59,7 +58,11 @@ def _last_run(services: Services, environment: str) -> Gate:
         return Gate("last run", False, "there was none", f"salt-run infrastructure.deploy {environment}")
     said = f"run {last.id} ({last.verb} by {last.author})"
     if last.status == "running":
-        fix = f"wait for run {last.id}" if alive(services, last.id) else f"salt-run infrastructure.resume {last.id}"
+        fix = (
+            f"wait for run {last.id}"
+            if services.locks.run_alive(last.id)
+            else f"salt-run infrastructure.resume {last.id}"
+        )
         return Gate("last run", False, f"{said} has not ended", fix)
     return Gate(
         "last run", last.status == "done", f"{said} is {last.status}", f"salt-run infrastructure.show {last.id}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from saltform.errors import EXIT_CHANGES, EXIT_DONE
 from saltform.operations import deploy as deploys
 from saltform.operations.options import Options
 from saltform.operations.services import Services
@@ -37,7 +38,7 @@ def heal(services: Services, environment: str, options: Options, checked: dict[s
     checked["healed"] = {"run": healed["run"], "steps": healed["steps"], "retcode": healed["retcode"]}
     checked["summary"] += f"; {healed['summary']}"
     _resolve(mine, environment, healed, checked)
-    if checked["retcode"] == 2 and not mixed or healed["retcode"] not in (0, 2):
+    if checked["retcode"] == EXIT_CHANGES and not mixed or healed["retcode"] not in (EXIT_DONE, EXIT_CHANGES):
         checked["retcode"], checked["success"] = healed["retcode"], healed["success"]
     return checked
 

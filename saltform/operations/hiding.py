@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from saltform.credentials.masking import Masker
-from saltform.operations.result import HIDDEN
+from saltform.report.words import HIDDEN
 from saltform.terraform.stream import masked
 
 

@@ -22,14 +22,9 @@ def history(services: Services, environment: str | None, limit: Any) -> dict[str
     return result("history", environment=environment or "", summary=plural(len(runs), "run"), runs=runs)
 
 
-def alive(services: Services, run: str) -> bool:
-    """Whether the process of a run is still there, on whatever master: it holds a lock for as long as it lives."""
-    return services.locks.run_alive(run)
-
-
 def run_entry(services: Services, run: RunRecord) -> dict[str, Any]:
     """A run as it stands in returns; one that never ended and whose process is gone is dead."""
     entry = {name: value for name, value in vars(run).items() if name not in ("graph", "turn", "cancel", "heartbeat")}
-    if run.status == "running" and not alive(services, run.id):
+    if run.status == "running" and not services.locks.run_alive(run.id):
         entry["status"] = "dead"
     return entry

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from saltform.config import Component
 from saltform.errors import SaltformError
 from saltform.files import write_atomic
+from saltform.layout import STATE_FILE
 from saltform.operations.copying import copy_states
 from saltform.operations.opened import Opened
 from saltform.runlog import StepRecord
 from saltform.status import Status
-from saltform.workspace.root import STATE_FILE
 
 if TYPE_CHECKING:
     from saltform.operations.running import Run

@@ -17,7 +17,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from saltform.errors import PlanError
 from saltform.files import write_atomic
 from saltform.layout import KEPT_PLANS, Layout
-from saltform.operations.history import alive
 from saltform.operations.services import Services
 from saltform.operations.snapshot import forget_kept_plans
 from saltform.plan import Plan, digest
@@ -100,7 +99,7 @@ def forget_settled(services: Services) -> None:
     log = services.runlog.approvals
     for folder in services.layout.kept_plans("any").parents[1].glob(f"*/{KEPT_PLANS}"):
         run = folder.parent.name
-        if alive(services, run):
+        if services.locks.run_alive(run):
             continue
         requests = log.of_run(run)
         if not requests:

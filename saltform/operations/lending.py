@@ -9,7 +9,6 @@ from saltform.config import Infrastructure
 from saltform.credentials.leases import LeaseRecord
 from saltform.credentials.lender import Lender
 from saltform.errors import UnknownName
-from saltform.operations.history import alive
 from saltform.operations.services import Services
 
 QUESTION_ENDS_WITHIN = timedelta(minutes=10)
@@ -33,7 +32,7 @@ class RunLogLeases:
 
     def _left_behind(self, row: Mapping[str, str]) -> bool:
         """A run is seen to be dead. A question (`credentials`, `preflight`) is no run: it is given time to end."""
-        if alive(self._services, row["run"]):
+        if self._services.locks.run_alive(row["run"]):
             return False
         try:
             self._services.runlog.run(row["run"])

@@ -7,7 +7,6 @@ from typing import Any
 from saltform.config import nearest
 from saltform.config.load import ROOT
 from saltform.errors import UnknownName
-from saltform.operations.history import alive
 from saltform.operations.result import result
 from saltform.operations.services import Services
 
@@ -29,4 +28,4 @@ def locks(services: Services, environment: str | None) -> dict[str, Any]:
 
 def _entry(services: Services, holder: dict[str, Any]) -> dict[str, Any]:
     """A lock whose run is gone is held by the terraform process that outlived it."""
-    return {**holder, "run_alive": alive(services, str(holder.get("run", "")))}
+    return {**holder, "run_alive": services.locks.run_alive(str(holder.get("run", "")))}

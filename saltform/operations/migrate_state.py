@@ -9,8 +9,8 @@ from typing import Any
 from saltform.config.backends import decode, encode, place
 from saltform.errors import SaltformError, StateError
 from saltform.graph import Graph
+from saltform.layout import STATE_FILE
 from saltform.operations.copying import copy_states
-from saltform.operations.history import alive
 from saltform.operations.index import write_index
 from saltform.operations.moving import move
 from saltform.operations.opened import Opened
@@ -20,7 +20,6 @@ from saltform.operations.running import Run
 from saltform.operations.services import Services
 from saltform.runlog import ALL, StepRecord
 from saltform.status import Status
-from saltform.tfstate.local import FILE
 
 
 def migrate_state(services: Services, environment: str | None, component: Any, dry_run: Any) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def migrate_state(services: Services, environment: str | None, component: Any, d
 def _refuse_unfinished(services: Services, environment: str, names: list[str]) -> None:
     """A run that can still be resumed would go on with the place that it began with."""
     for run in services.runlog.runs(environment, ALL, statuses=("running", "waiting")):
-        if not alive(services, run.id) and set(names) & run.graph.keys():
+        if not services.locks.run_alive(run.id) and set(names) & run.graph.keys():
             found = "waits for approval" if run.status == "waiting" else "is dead and not over"
             raise SaltformError(
                 "a run has to be finished first",
@@ -83,7 +82,7 @@ def _step(opened: Opened, name: str, step: StepRecord, dry_run: bool) -> Status:
             dataclasses.replace(record, backend=encode(new), fingerprint=fingerprint, serial=moved.state.serial)
         )
         if old.type == "local":  # only now: whoever is killed before this finds it where the record says it is
-            (opened.services.layout.states(opened.name, name) / FILE).unlink(missing_ok=True)
+            (opened.services.layout.states(opened.name, name) / STATE_FILE).unlink(missing_ok=True)
         step.reason = f"moved serial {moved.state.serial} to: {place(new)}; backup: {moved.backup}"
         if old.type != "local":
             opened.note(f"{name}: its old state is still in: {place(old)}; remove it when nobody needs it any more")

@@ -24,6 +24,7 @@ from saltform.config.kinds import KINDS
 from saltform.credentials.lender import takes_ephemeral
 from saltform.events import throttled_tag
 from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.layout import STATE_FILE
 from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.hiding import texts
 from saltform.operations.known import Known
@@ -36,7 +37,6 @@ from saltform.status import Status
 from saltform.terraform import init
 from saltform.terraform.binary import REGISTRIES
 from saltform.terraform.session import Session, may_start
-from saltform.tfstate.local import FILE as STATE_FILE
 from saltform.tfstate.versions import keep_version
 from saltform.workspace import root as roots
 from saltform.workspace.fingerprint import digest

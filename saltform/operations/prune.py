@@ -25,7 +25,6 @@ from saltform.config.load import ROOT
 from saltform.config.reader import parse_duration, shown
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Locked, SaltformError
 from saltform.operations import auditing, errored
-from saltform.operations.history import alive
 from saltform.operations.kept_plans import forget_settled
 from saltform.operations.options import bad, flag
 from saltform.operations.result import result
@@ -103,7 +102,7 @@ def _unfinished(services: Services) -> set[str]:
     """Runs that are alive or that `resume` would go on with."""
     kept = set()
     for record in services.runlog.runs(limit=1_000_000):
-        if alive(services, record.id):
+        if services.locks.run_alive(record.id):
             kept.add(record.id)
         elif unfinished(services, record):
             try:
@@ -143,7 +142,7 @@ def _by_age(
     layout = services.layout
     known = services.runlog.pruning.runs()
     for path in _folders(layout.run("any").parent):
-        unknown = path.name not in known and _used(path) < before and not alive(services, path.name)
+        unknown = path.name not in known and _used(path) < before and not services.locks.run_alive(path.name)
         if path.name in runs or unknown:
             yield _old("logs", path)
     wanted = services.runlog.pruning.modules(without=releases) | _modules_of(services, keeping)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from saltform.config.backends import block
 from saltform.config.types import NOTHING, Backend
 from saltform.files import make_folder, write_atomic
+from saltform.layout import STATE_FILE
 from saltform.process import clean_environment
 from saltform.runlog import StepRecord
 from saltform.terraform import init, state
 from saltform.terraform.session import Session
 from saltform.tfstate import Head, Output, State, read
-from saltform.tfstate.local import FILE
 from saltform.workspace import root as roots
 from saltform.workspace.folder import ROOT_FILE
 
@@ -40,7 +40,7 @@ def at_backend(opened: Opened, name: str, backend: Backend) -> Iterator[Session]
     folder = make_folder(layout.workspace(opened.name, f"{name}.{services.run_id}.{backend.type}"))
     tree = roots.backend_block(backend.type, block(backend, binary.version))
     if backend.type == "local":
-        tree = {"local": {"path": str(make_folder(layout.states(opened.name, name)) / FILE)}}
+        tree = {"local": {"path": str(make_folder(layout.states(opened.name, name)) / STATE_FILE)}}
     try:
         write_atomic(folder / ROOT_FILE, roots.encode({"terraform": {"backend": tree}}))
         with opened.lender.lend(bare) as loan:

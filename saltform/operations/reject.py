@@ -7,7 +7,6 @@ from typing import Any
 from saltform.errors import EXIT_CANCELLED, Locked
 from saltform.graph import Graph
 from saltform.operations.deciding import Decisions
-from saltform.operations.history import alive
 from saltform.operations.kept_plans import KeptPlans
 from saltform.operations.options import is_dry
 from saltform.operations.result import result
@@ -44,7 +43,7 @@ def reject(
 
 def _refuse_running(services: Services, record: RunRecord) -> None:
     """What was approved may be under way this moment, and nothing is said over a step that runs."""
-    if alive(services, record.id):
+    if services.locks.run_alive(record.id):
         raise Locked(
             f"run {record.id} is running",
             f"{record.verb} {record.environment} by {record.author}",

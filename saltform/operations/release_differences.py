@@ -12,7 +12,7 @@ from typing import Any
 
 from saltform.config.types import Origin
 from saltform.errors import ModuleError
-from saltform.operations.result import HIDDEN
+from saltform.report.words import HIDDEN
 from saltform.terraform.init import locked_providers
 from saltform.workspace.modules import Module, Modules
 

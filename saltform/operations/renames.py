@@ -10,6 +10,7 @@ from saltform.config import Component
 from saltform.config.backends import decode, encode, place
 from saltform.errors import StateError
 from saltform.files import cannot_write, make_folder
+from saltform.layout import STATE_FILE
 from saltform.operations import auditing
 from saltform.operations.opened import Opened
 from saltform.operations.services import Services
@@ -95,7 +96,7 @@ def _rename_on_server(opened: Opened, new: str, number: int) -> None:
 def _move(source: Path, target: Path) -> None:
     if not source.exists():
         return
-    if (target / "terraform.tfstate").exists():
+    if (target / STATE_FILE).exists():
         raise StateError(
             "a rename would overwrite a state",
             f"{source} and {target} both exist",

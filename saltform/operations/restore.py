@@ -28,7 +28,6 @@ from saltform.errors import EXIT_CHANGES, Locked, StateError
 from saltform.files import cannot_write, make_folder
 from saltform.operations import auditing
 from saltform.operations.backup import FORMAT, LEFT_OUT, MANIFEST, RUNLOG, UNSTORED, checked_path
-from saltform.operations.history import alive
 from saltform.operations.options import flag, is_dry
 from saltform.operations.result import result
 from saltform.operations.services import Services
@@ -93,7 +92,7 @@ def _check_nobody_works(home: Path) -> None:
 def _check_nobody_is_alive(services: Services) -> None:
     """A run log for several masters: none of them may be in the middle of something."""
     for record in services.runlog.runs(limit=1000):
-        if record.status == "running" and alive(services, record.id):
+        if record.status == "running" and services.locks.run_alive(record.id):
             fix = f"wait for it, or: salt-run infrastructure.cancel {record.id}"
             raise Locked(f"run {record.id} is still running", f"on {record.host}", fix)
 

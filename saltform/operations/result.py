@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED, SaltformError
+from saltform.report.words import HIDDEN
 from saltform.runlog import StepRecord
-
-HIDDEN = "(sensitive)"
 
 
 def result(verb: str, retcode: int = EXIT_DONE, **members: Any) -> dict[str, Any]:

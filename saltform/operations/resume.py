@@ -18,7 +18,6 @@ from saltform.errors import Cancelled, Locked, ModuleError, SaltformError, Unkno
 from saltform.operations import auditing, promote, rollback, undoing
 from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
-from saltform.operations.history import alive
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, is_dry
 from saltform.operations.renames import renamed_since
@@ -89,7 +88,7 @@ def _preview(services: Services, record: RunRecord, snapshot: Snapshot) -> dict[
 
 def check_resumable(services: Services, record: RunRecord) -> None:
     """Say why a run can't be resumed or abandoned, if it can't."""
-    if alive(services, record.id):
+    if services.locks.run_alive(record.id):
         raise Locked(
             f"run {record.id} is still running",
             f"{record.verb} {record.environment} by {record.author}, process {record.pid} on {record.host}",
@@ -119,7 +118,7 @@ def check_resumable(services: Services, record: RunRecord) -> None:
 
 def unfinished(services: Services, record: RunRecord) -> bool:
     """Whether a run stopped before it was through."""
-    stopped = record.status in _STOPPED or (record.status == "running" and not alive(services, record.id))
+    stopped = record.status in _STOPPED or (record.status == "running" and not services.locks.run_alive(record.id))
     return stopped and record.verb in RESUMABLE and not record.rolled_back_by
 
 

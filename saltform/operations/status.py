@@ -6,7 +6,6 @@ from typing import Any
 
 from saltform.errors import CredentialError, StateError
 from saltform.operations import errored
-from saltform.operations.history import alive
 from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
@@ -105,7 +104,7 @@ def _dead_runs(services: Services, environment: str) -> list[str]:
         f"run {run.id} ({run.verb} by {run.author}) is dead since {last_seen(services, run)}: resume or abandon"
         f" (salt-run infrastructure.resume {run.id})"
         for run in services.runlog.runs(environment, statuses=("running",))
-        if not alive(services, run.id)
+        if not services.locks.run_alive(run.id)
     ]
 
 

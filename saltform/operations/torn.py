@@ -12,18 +12,18 @@ from pathlib import Path
 from saltform.config import Component
 from saltform.errors import StateError
 from saltform.files import cannot_write, write_atomic
+from saltform.layout import STATE_FILE
 from saltform.operations import auditing
 from saltform.operations.opened import Opened
 from saltform.runlog import now
 from saltform.tfstate import read
-from saltform.tfstate.local import FILE
 from saltform.tfstate.versions import newest_version
 
 
 def mend_torn(opened: Opened, component: Component) -> None:
     """After an apply of ours that did not end, and under the component's lock: put the state from before it back."""
     services, name = opened.services, component.name
-    path = services.layout.states(opened.name, name) / FILE
+    path = services.layout.states(opened.name, name) / STATE_FILE
     if component.backend.type != "local" or not _torn(path):
         return
     aside = path.with_name(f"{path.name}.torn-{now().replace(':', '')}")

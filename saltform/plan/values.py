@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-HIDDEN = "(sensitive)"
+from saltform.report.words import HIDDEN
+
 NOT_KNOWN = "(known after apply)"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from saltform.report.drift import value
-from saltform.report.words import clean, plural
+from saltform.report.words import HIDDEN, clean, plural
 
 Record = Mapping[str, Any]
 MOST_ATTRIBUTES = 30  # of one change; the return has them all
@@ -54,7 +54,7 @@ def _told(each: Record, new: bool) -> str:
 
 
 def _shown(item: Any, unknown: bool = False) -> str:
-    if unknown or item == "(sensitive)":
+    if unknown or item == HIDDEN:
         return clean(item)
     return value(_filled(item))
 

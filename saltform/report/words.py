@@ -12,6 +12,8 @@ from saltform.status import Status
 # What a terminal would obey instead of print: a state or an error message can hold anything.
 _CONTROL = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+HIDDEN = "(sensitive)"  # what stands wherever a value must not
+
 SYMBOLS = {
     "create": "+",
     "update": "~",

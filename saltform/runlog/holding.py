@@ -85,6 +85,7 @@ class Locks:
                 self._database.unlock(_key("run", run), session)
 
     def run_alive(self, run: str) -> bool:
+        """Whether its process is still there, on whatever master: it holds a lock for as long as it lives."""
         return self.is_here(run) or bool(self._database.locked([_key("run", run)]))
 
     def is_here(self, run: str) -> bool:

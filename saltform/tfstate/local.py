@@ -9,11 +9,10 @@ from pathlib import Path
 
 from saltform.errors import StateError
 from saltform.files import make_folder
-from saltform.layout import Layout
+from saltform.layout import STATE_FILE, Layout
 from saltform.tfstate.document import VERSION, Head, Output, State, read
 from saltform.tfstate.versions import newest_version
 
-FILE = "terraform.tfstate"
 LOCK_NOTE = ".terraform.tfstate.lock.info"  # says who; the lock itself is the kernel's
 # Terraform writes its keys in this order; whatever differs is read as a whole.
 _BEGINNING = re.compile(
@@ -30,7 +29,7 @@ class LocalStates:
         self._layout = Layout(state_dir)
 
     def path(self, environment: str, component: str) -> Path:
-        return self._layout.states(environment, component) / FILE
+        return self._layout.states(environment, component) / STATE_FILE
 
     def prepare(self, environment: str, component: str) -> Path:
         """The path, in a folder that exists and is private."""
@@ -75,5 +74,5 @@ class LocalStates:
 
 def _was_stored(path: Path) -> bool:
     """Terraform's backup or a version that we kept: tofu backs a state up later than terraform does."""
-    backup = path.with_name(f"{FILE}.backup")
+    backup = path.with_name(f"{STATE_FILE}.backup")
     return (backup.exists() and backup.stat().st_size > 0) or newest_version(path) is not None

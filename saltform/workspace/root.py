@@ -14,6 +14,7 @@ from typing import Any
 
 from saltform.config.kinds import KINDS
 from saltform.config.types import Component
+from saltform.layout import STATE_FILE
 from saltform.workspace.modules import Module
 
 CALL = "main"  # the module call's name: constant, so that a rename of the component moves no address
@@ -22,7 +23,6 @@ PENDING = "pending_"
 MINIONS = "minions"  # the variable with their ids, and the output: id → instance
 MINION_TOKENS = "minion_tokens"
 STATE_LINK = "state"
-STATE_FILE = "terraform.tfstate"
 
 
 @dataclass(frozen=True)
