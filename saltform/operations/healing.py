@@ -30,6 +30,8 @@ def heal(services: Services, environment: str, options: Options, checked: dict[s
     checked["notes"] += [_left_alone(environment, name) for name in mixed]
     names = [name for name in drifted if name not in mixed]
     if not names:
+        if not mixed:
+            checked["notes"].append("nothing to heal: no component has drifted in a way that nobody acknowledged")
         return checked
     checked["notes"] += [_also_known(name) for name in names if _has_known(checked["steps"][name]["check"])]
     given = {"components": names, "only": True, "refresh": True, "dry_run": options.dry_run}
@@ -37,7 +39,8 @@ def heal(services: Services, environment: str, options: Options, checked: dict[s
     healed = deploys.deploy(mine, environment, given | {"parallelism": options.parallelism or None})
     checked["healed"] = {"run": healed["run"], "steps": healed["steps"], "retcode": healed["retcode"]}
     checked["summary"] += f"; {healed['summary']}"
-    _resolve(mine, environment, healed, checked)
+    done = _resolve(mine, environment, healed, checked)
+    checked["notes"] += [f"healed by run {healed['run']}: {', '.join(done)}"] if done else []
     if checked["retcode"] == EXIT_CHANGES and not mixed or healed["retcode"] not in (EXIT_DONE, EXIT_CHANGES):
         checked["retcode"], checked["success"] = healed["retcode"], healed["success"]
     return checked
@@ -68,7 +71,7 @@ def _left_alone(environment: str, name: str) -> str:
     )
 
 
-def _resolve(services: Services, environment: str, healed: dict[str, Any], checked: dict[str, Any]) -> None:
+def _resolve(services: Services, environment: str, healed: dict[str, Any], checked: dict[str, Any]) -> list[str]:
     """What was applied is as the state says again; it is clean if its minions are, too."""
     moment = now()
     done = [name for name, step in healed["steps"].items() if step["status"] == Status.APPLIED.value]
@@ -81,3 +84,4 @@ def _resolve(services: Services, environment: str, healed: dict[str, Any], check
         services.runlog.drift.keep_check(
             dataclasses.replace(check, status="clean", since=moment, checked=moment, run=services.run_id)
         )
+    return done

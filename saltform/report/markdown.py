@@ -62,7 +62,7 @@ def _line(row: Row) -> str:
     cells = [
         MARKS[row.status],
         row.names[0] if len(row.names) == 1 else plural(len(row.names), "component"),
-        row.status.value,
+        row.step.get("check", {}).get("status") or row.status.value,
         counts(row.step),
         duration(seconds) if seconds else "",
         "see above" if row.status is Status.FAILED else note(row),

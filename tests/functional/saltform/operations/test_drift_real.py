@@ -142,7 +142,9 @@ def test_what_was_changed_behind_terraforms_back_is_found_told_apart_acknowledge
 
         healed = world.drift(heal=True)
         assert healed["retcode"] == 0, healed
-        assert healed["notes"] == ["net is healed as a whole: what was acknowledged there is applied back too"]
+        whole, by = healed["notes"]
+        assert whole == "net is healed as a whole: what was acknowledged there is applied back too"
+        assert by == f"healed by run {healed['healed']['run']}: net"
         assert healed["healed"]["steps"]["net"]["status"] == "applied"
         names = {tag["Key"]: tag["Value"] for tag in ec2.describe_vpcs(VpcIds=[ids["vpc"]])["Vpcs"][0]["Tags"]}
         assert names["Name"] == "net"
