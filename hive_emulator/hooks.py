@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import signal
+import tempfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -54,14 +55,22 @@ class Hooks:
 async def _run(command: list[str], event: str, text: bytes, timeout: float) -> str | None:
     pipe = asyncio.subprocess.PIPE
     environ = {**os.environ, "HIVE_EVENT": event}
+    with tempfile.TemporaryFile() as given:  # not a pipe: a command that ends without reading it would be waited for
+        given.write(text)
+        given.seek(0)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=given,
+                stdout=pipe,
+                stderr=asyncio.subprocess.STDOUT,
+                env=environ,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return f"{command[0]} can't be started: {error.strerror}"
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=environ, start_new_session=True
-        )
-    except OSError as error:
-        return f"{command[0]} can't be started: {error.strerror}"
-    try:
-        output, _ = await asyncio.wait_for(process.communicate(text), timeout)
+        output, _ = await asyncio.wait_for(process.communicate(), timeout)
     except asyncio.TimeoutError:
         return f"{command[0]} was stopped after {timeout:g} s"
     finally:

@@ -6,6 +6,8 @@ import asyncio
 import sys
 import time
 
+import uvloop
+
 from hive_emulator.hooks import Hooks
 
 
@@ -20,6 +22,16 @@ def test_a_command_that_ends_with_zero_has_nothing_to_say() -> None:
 
 def test_a_command_that_reads_nothing_is_fine() -> None:
     assert run("") is None
+
+
+def test_a_command_that_ends_before_it_was_told_anything_is_fine() -> None:
+    """In the loop that serves, where writing to such a command's pipe is an error."""
+    hooks = Hooks({"launch": ["true"]})
+
+    async def often() -> set[str | None]:
+        return {await hooks.run("launch", {"InstanceId": "i-1", "UserData": "x" * 200_000}) for _ in range(20)}
+
+    assert uvloop.run(often()) == {None}
 
 
 def test_another_exit_code_is_told_with_the_last_line_of_the_output() -> None:
