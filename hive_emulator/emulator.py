@@ -107,11 +107,13 @@ class Emulator:
             emulator=self,
         )
 
+    def is_seeded(self, account: str, region: str) -> bool:
+        """True when what an account has in a region from the start is there."""
+        meta = self.store.state.tables(account, region).get("meta")
+        return meta is not None and "seeded" in meta.records
+
     async def seed(self, account: str, region: str) -> None:
         """Make what an account has in a region from the start: the default VPC."""
-        meta = self.store.state.tables(account, region).get("meta")
-        if meta is not None and "seeded" in meta.records:
-            return
         from hive_emulator.ec2 import defaults
 
         await self.run(account, region, _once(defaults.seed))

@@ -1,4 +1,7 @@
-"""The way of every request, in order. A handler that returns a response ends it; an error ends it too."""
+"""The way of every request, in order. A handler that returns a response ends it; an error ends it too.
+
+A handler that has to wait, and only that, returns something to wait for: most requests wait for their commit alone.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from hive_emulator.handlers.exchange import Exchange, Response
 from hive_emulator.handlers.faulty import fault_after, fault_before
 from hive_emulator.handlers.parsing import parse_request
 
-Handler = Callable[[Exchange], Awaitable["Response | None"]]
+Handler = Callable[[Exchange], "Awaitable[Response | None] | Response | None"]
 
 WAY: tuple[Handler, ...] = (
     aside,  # /health, /metrics and the admin calls are answered here
@@ -37,9 +40,11 @@ async def handle(x: Exchange) -> Response:
 async def _answer(x: Exchange) -> Response:
     try:
         for handler in WAY:
-            response = await handler(x)
-            if response is not None:
-                return response
+            found = handler(x)
+            if found is not None:
+                response = found if isinstance(found, Response) else await found
+                if response is not None:
+                    return response
         raise RuntimeError("no handler answered")
     except ApiError as error:
         x.error = error

@@ -26,12 +26,14 @@ class AdminError(Exception):
         self.status = status
 
 
-async def aside(x: Exchange) -> Response | None:
+def aside(x: Exchange) -> Awaitable[Response] | None:
     """Answer the paths that are not AWS's."""
     path = x.request.path
     x.aside = path in ("/health", "/metrics") or path.startswith("/_hive/")
-    if not x.aside:
-        return None
+    return _answer(x, path) if x.aside else None
+
+
+async def _answer(x: Exchange, path: str) -> Response:
     if path == "/health" and x.request.method in ("GET", "HEAD"):
         return _json(200, {"status": "ok", "version": __version__})
     if path == "/metrics" and x.request.method == "GET":

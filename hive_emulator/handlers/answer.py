@@ -13,7 +13,7 @@ from hive_emulator.store.base import StoreFailed
 log = logging.getLogger("hive_emulator")
 
 
-async def serialise(x: Exchange) -> Response:
+def serialise(x: Exchange) -> Response:
     """The XML document of a success."""
     assert x.operation is not None  # noqa: S101 - for the type checker: parsing has set it
     return Response(200, x.operation.framed(x.answer, x.id).encode())

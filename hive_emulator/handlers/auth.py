@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Awaitable
 from datetime import datetime, timezone
 
 from hive_emulator.errors import ApiError
@@ -41,7 +42,7 @@ class Patience:
             self._failures.pop((address, access_key), None)
 
 
-async def authenticate(x: Exchange) -> None:
+def authenticate(x: Exchange) -> Awaitable[None] | None:
     """Check the signature; find service, region and account."""
     try:
         signed = signature.read(x.request)
@@ -49,13 +50,19 @@ async def authenticate(x: Exchange) -> None:
         x.service = scope.service if scope.service in SERVICES else "ec2"
         x.access_key = scope.access_key[:128]
         _check(x, signed)
-    except ApiError:
-        if x.access_key:  # without one nothing can be guessed
-            delay = x.emulator.patience.failed(x.request.peer, x.access_key)
-            if delay:
-                await asyncio.sleep(delay)
+    except ApiError as error:
+        # Without a key nothing can be guessed.
+        delay = x.emulator.patience.failed(x.request.peer, x.access_key) if x.access_key else 0.0
+        if delay:
+            return _refuse_later(error, delay)
         raise
     x.emulator.patience.succeeded(x.request.peer, x.access_key)
+    return None
+
+
+async def _refuse_later(error: ApiError, delay: float) -> None:
+    await asyncio.sleep(delay)
+    raise error
 
 
 def _check(x: Exchange, signed: signature.Signed) -> None:

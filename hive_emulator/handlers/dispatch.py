@@ -18,7 +18,7 @@ TOKEN_LIFE = timedelta(hours=24)
 
 async def dispatch(x: Exchange) -> None:
     """Run the behaviour as one unit of work; ``x.answer`` is the XML of its answer's members."""
-    if x.service == "ec2":
+    if x.service == "ec2" and not x.emulator.is_seeded(x.account, x.region):
         await x.emulator.seed(x.account, x.region)
     behaviour = registry()[x.service, x.action]
     dry = x.params.pop("DryRun", False)

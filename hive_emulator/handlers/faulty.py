@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
 from hive_emulator.faults import Fault
 from hive_emulator.handlers.exchange import Exchange, Response
 
 
-async def fault_before(x: Exchange) -> Response | None:
+def fault_before(x: Exchange) -> Awaitable[Response | None] | None:
     """Pick the request's fault, wait, and fail if it is to fail before the action."""
-    if not x.emulator.faults:
-        return None
     x.fault = x.emulator.faults.pick(x.action)
-    if x.fault is None:
-        return None
-    if x.fault.latency_ms:
-        await asyncio.sleep(x.fault.latency_ms / 1000)
-    return None if x.fault.after else await _strike(x, x.fault)
+    return None if x.fault is None else _before(x, x.fault)
 
 
-async def fault_after(x: Exchange) -> Response | None:
+async def _before(x: Exchange, fault: Fault) -> Response | None:
+    if fault.latency_ms:
+        await asyncio.sleep(fault.latency_ms / 1000)
+    return None if fault.after else await _strike(x, fault)
+
+
+def fault_after(x: Exchange) -> Awaitable[Response | None] | None:
     """Fail although the action has done its work: what a client must survive with a token or a look."""
-    return await _strike(x, x.fault) if x.fault is not None and x.fault.after else None
+    return _strike(x, x.fault) if x.fault is not None and x.fault.after else None
 
 
 async def _strike(x: Exchange, fault: Fault) -> Response | None:

@@ -11,7 +11,7 @@ from hive_emulator.protocol.model import operation
 _FORM = "application/x-www-form-urlencoded"
 
 
-async def parse_request(x: Exchange) -> None:
+def parse_request(x: Exchange) -> None:
     """Read ``Action``, ``Version`` and the parameters from body and query string."""
     if x.request.method not in ("GET", "POST"):
         raise ApiError("InvalidAction", f"The method {x.request.method} is not supported: use GET or POST.", 405)

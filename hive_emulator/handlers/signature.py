@@ -160,18 +160,18 @@ def matches(request: Request, signed: Signed, secret: str) -> bool:
     scope = signed.scope
     digest = sha256(canonical(request, scope.headers).encode()).hexdigest()
     text = f"{ALGORITHM}\n{signed.timestamp}\n{scope.text}\n{digest}"
-    key = signing_key(secret, scope.date, scope.region, scope.service)
-    expected = hmac.digest(key, text.encode(), "sha256").hex()
-    return hmac.compare_digest(expected.encode(), signed.signature.encode("utf-8", "replace"))
+    signing = signing_key(secret, scope.date, scope.region, scope.service).copy()
+    signing.update(text.encode())
+    return hmac.compare_digest(signing.hexdigest().encode(), signed.signature.encode("utf-8", "replace"))
 
 
 @lru_cache(maxsize=256)
-def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
-    """The day's key. Four rounds of HMAC, so it is kept."""
+def signing_key(secret: str, date: str, region: str, service: str) -> hmac.HMAC:
+    """The day's key, ready to sign with a copy of it. Four rounds of HMAC, so it is kept."""
     key = f"AWS4{secret}".encode()
     for part in (date, region, service, "aws4_request"):
         key = hmac.digest(key, part.encode(), "sha256")
-    return key
+    return hmac.new(key, digestmod="sha256")
 
 
 def canonical(request: Request, names: tuple[str, ...]) -> str:

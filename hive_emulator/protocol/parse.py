@@ -149,21 +149,25 @@ class Reader:
             wrapped = node.get("member")
             if isinstance(wrapped, dict) and len(node) == 1:
                 node, path = wrapped, f"{path}.member"
-            for index in node:
-                if not _INDEX.match(index):
-                    raise _unknown(f"{path}.{index}")
             if len(node) > MAX_LIST:
                 raise _malformed(f"The list {path} has more than {MAX_LIST:,} entries")
             found = []
             for number in range(1, len(node) + 1):
                 below = node.get(str(number))
                 if below is None:  # the first gap ends the list
+                    _check_indexes(node, path)
                     break
                 # An empty entry keeps its place: "describe the id ''" must not mean "describe all".
                 found.append(entry(below, f"{path}.{number}"))
             return found
 
         return read
+
+
+def _check_indexes(node: dict[str, Node], path: str) -> None:
+    for index in node:
+        if not _INDEX.match(index):
+            raise _unknown(f"{path}.{index}")
 
 
 def _unknown(path: str) -> ApiError:
