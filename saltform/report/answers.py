@@ -25,6 +25,7 @@ def status(record: Record, width: int) -> list[Section]:
     left_out = ("run", "release") if width < NARROW else ()
     rows = []
     for name, item in components:
+        notes = (_holder(item.get("locked_by")), str((item.get("error") or {}).get("summary", "")))
         cells: dict[str, blocks.Cell] = {
             "component": name,
             "status": _word(item.get("status", "")),
@@ -32,11 +33,26 @@ def status(record: Record, width: int) -> list[Section]:
             "applied at": minute(item.get("applied_at")),
             "run": str(item.get("run") or ""),
             "release": str(item.get("release") or "")[:12],
-            "note": "\n".join(filter(None, (_holder(item.get("locked_by")), _why(item.get("error"))))),
+            "note": ", ".join(filter(None, notes)),
         }
         rows.append([cells[title] for title in titles if title not in left_out])
     shown = [title for title in titles if title not in left_out]
-    return [[blocks.table(shown, rows, right=["resources"])]] if rows else []
+    return [[blocks.table(shown, rows, right=["resources"])], *_unreadable(components)] if rows else []
+
+
+def _unreadable(components: list[tuple[str, Record]]) -> list[Section]:
+    """Why, and the way out, below the table; once for all that have the same trouble."""
+    names: dict[tuple[str, str], list[str]] = {}
+    errors: dict[tuple[str, str], Record] = {}
+    for name, item in components:
+        if found := item.get("error"):
+            trouble = (str(found.get("summary", "")), str(found.get("fix", "")))
+            names.setdefault(trouble, []).append(name)
+            errors.setdefault(trouble, found)
+    return [
+        blocks.error(f"{MARKS[Status.FAILED]} {_together(names[trouble])} can't be read", found)
+        for trouble, found in errors.items()
+    ]
 
 
 def synced(record: Record, width: int) -> list[Section]:
@@ -203,14 +219,6 @@ def _holder(holder: object) -> str:
         return ""
     run = holder.get("run") if isinstance(holder, Mapping) else holder
     return f"locked by run {run}"
-
-
-def _why(error: Record | None) -> str:
-    """An error in the cell of a table: what is wrong, and the way out."""
-    if not error:
-        return ""
-    said = ": ".join(str(error[key]) for key in ("summary", "detail") if error.get(key))
-    return said + (f"\nfix: {error['fix']}" if error.get("fix") else "")
 
 
 def _together(names: list[str]) -> str:

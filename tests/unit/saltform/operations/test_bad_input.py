@@ -90,7 +90,8 @@ def test_a_malformed_state_hides_no_other_outputs_and_is_named(world):
 def test_status_shows_why_a_state_is_unreadable_and_the_way_out(world):
     state_file(world, "networking").write_text("{")
     text = " ".join(render(world.call("status", "staging"), width=400).split())
-    assert f"the state is malformed: {state_file(world, 'networking')}" in text
+    assert "✗ networking can't be read the state is malformed" in text
+    assert str(state_file(world, "networking")) in text
     assert "fix: restore it from terraform.tfstate.backup" in text
 
 
