@@ -331,8 +331,12 @@ def test_what_a_module_lacks_is_said_before_anything_runs(world):
 def test_a_minion_without_an_instance_is_shown_with_the_way_out(world, fleet):
     deploy(world)
     comes(world, "consul-1")
-    # Its instance went behind our back.
-    (world.state_dir / "states" / "staging" / "consul" / "terraform.tfstate").unlink()
+    # Its instance went behind our back, and a refresh has seen that.
+    path = world.state_dir / "states" / "staging" / "consul" / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    document["serial"] += 1
+    document["outputs"]["minions"]["value"] = {}
+    path.write_text(json.dumps(document))
     shown = call(world, "keys", "staging")
     assert shown["components"]["consul"]["consul-1"]["status"] == "no instance"
     assert shown["notes"] == ["nobody needs these keys any more: salt-key -d consul-1"]
