@@ -1,6 +1,6 @@
 """The emulator against ``moto_server``: side by side, on this machine, in one run.
 
-    python benchmarks/hive_vs_moto.py [--seconds 3] [--check]
+    python benchmarks/hive_vs_moto.py [--seconds 8] [--check]
 
 Both servers hold 200 VPCs and 100 instances and are asked the same things, ids and signatures aside. Signed requests
 are replayed over 8 connections by ``hive_load`` (not the bottleneck: it says what it takes itself). Each pair is
@@ -243,7 +243,7 @@ def show(rows: list[Row]) -> None:
 def main() -> int:
     """Measure, print, and with ``--check`` judge."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=4.0, help="per measurement and side")
+    parser.add_argument("--seconds", type=float, default=8.0, help="per measurement and side")
     parser.add_argument("--check", action="store_true", help="fail when a number is not reached")
     arguments = parser.parse_args()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -75,6 +76,8 @@ async def serve(options: Options) -> int:
         where = f"{options.host}:{options.port}"
         raise ValueError(f"can't listen on {where}: {error.strerror}. Try --port 0 for a free port.") from error
     interrupted.begin_again(emulator)
+    gc.freeze()  # what was loaded stays for good: no search for garbage needs to look at it again,
+    gc.set_threshold(50_000)  # and requests leave hardly any: it is enough to look now and then
     _announce(options, port)
     await stop.wait()
     await server.stop()
