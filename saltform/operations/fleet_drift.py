@@ -1,6 +1,6 @@
 """Fleet drift: whether the minions that belong to a component are as their highstate says, asked with `test=True`.
 
-They are its `minions`, or those that match the target of its `converge`. One that doesn't answer, or whose highstate
+They are its `minions`, and those that match the target of its `converge`. One that doesn't answer, or whose highstate
 can't be compiled, is unknown, not clean.
 """
 
@@ -25,7 +25,10 @@ def look_at_fleet(services: Services, component: Component) -> dict[str, dict[st
     if not target:
         return {}
     try:
-        answers = services.fleet.call(target, "test.ping", {}, PING, services.cancel)
+        answers = dict(services.fleet.call(target, "test.ping", {}, PING, services.cancel))
+        named = tuple(minion for minion in component.minions if minion not in answers)
+        if named:  # its own, whatever the target says
+            answers |= services.fleet.call(named, "test.ping", {}, PING, services.cancel)
         here = tuple(sorted(minion for minion, answer in answers.items() if answer is not None))
         given = {"test": True, "queue": True}
         found = services.fleet.call(here, "state.apply", given, CHECK, services.cancel) if here else {}
