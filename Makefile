@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo demo-stop test test-fast lint bench fuzz races chaos clean
+.PHONY: help setup demo demo-stop test .test-others .test-integration test-fast lint bench fuzz races chaos clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,15 +27,17 @@ demo-stop: $(READY) ## end what `make demo KEEP=1` started
 	@$(BIN)/python -m demo stop
 
 # Six at once on two cores: aws providers and minions spend most of their time waiting. Integration tests are apart,
-# because Salt leaves its sockets to the garbage collector, which would fail whatever test runs there next.
-INTEGRATION := .venv/integration.log
-
+# because Salt leaves its sockets to the garbage collector, which would fail whatever test runs there next. Two jobs
+# of make, so that Ctrl-C ends both; what the second one said is shown when it has ended.
 test: $(READY) ## all tests: unit, functional with real parts, integration with live masters
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/integration >$(INTEGRATION) 2>&1 & \
-	integration=$$!; \
-	$(BIN)/python -m pytest -q -n 4 --dist loadgroup tests/unit tests/functional; others=$$?; \
-	echo "tests/integration, which ran meanwhile:"; wait $$integration; code=$$?; \
-	cat $(INTEGRATION); rm -f $(INTEGRATION); exit $$((others | code))
+	@$(MAKE) --no-print-directory -j 2 -k .test-others .test-integration
+
+.test-others:
+	$(BIN)/python -m pytest -q -n 4 --dist loadgroup tests/unit tests/functional
+
+.test-integration:
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/integration >.venv/integration.log 2>&1; code=$$?; \
+	printf '\ntests/integration:\n'; cat .venv/integration.log; exit $$code
 
 test-fast: $(READY) ## unit tests, under a minute
 	$(BIN)/python -m pytest -q -n 2 tests/unit
