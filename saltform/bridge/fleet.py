@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from threading import Event, Lock
 from typing import Any
 
+from saltform.bridge.host import in_salts_words
 from saltform.errors import SaltformError
 from saltform.fleet import ACCEPTED, DENIED, PENDING, REJECTED, Answer, FleetAway, Target
 
@@ -61,7 +62,7 @@ class SaltFleet:
         from salt.exceptions import SaltException
 
         until = time.monotonic() + seconds
-        wanted, kind = (target, "compound") if isinstance(target, str) else (list(target), "list")
+        wanted, kind = in_salts_words(target)
         try:
             with self._lock, salt.client.get_local_client(mopts=self._opts) as client:
                 # Not `run_job`, which prints to stdout when nobody matches.

@@ -77,7 +77,7 @@ def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[Sequence[Target]], No
 
         try:
             known = CkMinions(dict(opts))
-            found = [known.check_minions(*_wanted(each))["minions"] for each in targets]
+            found = [known.check_minions(*in_salts_words(each))["minions"] for each in targets]
             minions = sorted({minion for each in found for minion in each})
             with salt.client.get_local_client(mopts=dict(opts)) as client:
                 for start in range(0, len(minions), SLICE):
@@ -91,8 +91,8 @@ def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[Sequence[Target]], No
     return refresh
 
 
-def _wanted(target: Target) -> tuple[Any, str]:
-    """In Salt's words."""
+def in_salts_words(target: Target) -> tuple[Any, str]:
+    """Whom it means, and what kind of target that is."""
     return (target, "compound") if isinstance(target, str) else (list(target), "list")
 
 

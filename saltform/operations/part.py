@@ -1,6 +1,6 @@
 """One component at work: locked, rendered, initialised, planned and applied, and on record.
 
-1. A component that is unchanged (`Known.unchanged`) never gets here.
+1. What a run finds unchanged at its beginning (`Known.unchanged`) never gets here.
 2. `at_work` takes the component's lock and lends it its credentials; everything that starts terraform is inside.
 3. `prepare` renders the workspace and runs `init` only if what `init` depends on has changed. Components of one
    kind share the result of one `init`.
