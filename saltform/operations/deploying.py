@@ -66,7 +66,7 @@ def _converge(run: Run, part: Part, wanted: Converge) -> None:
     """The lock is kept until the fleet is as it should be; only then is the component as pillar says."""
     from saltform.operations.converging import converge  # only for who has the key
 
-    write_index(run.opened)
+    write_index(run.opened, [part.component.name])
     tell_minions(run.opened, {part.step.component: dataclasses.replace(part.step, status=Status.APPLIED.value)})
     converge(part, wanted, lambda missing: run.converging(part.step, missing))
     part.step.reason = ""

@@ -8,28 +8,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from saltform.config import Component
+from saltform.config.types import NOTHING
 from saltform.errors import SaltformError
 from saltform.files import write_atomic
 from saltform.layout import STATE_FILE
 from saltform.operations.copying import copy_states
 from saltform.operations.opened import Opened
+from saltform.operations.running import DONE, Run
 from saltform.runlog import StepRecord
 from saltform.status import Status
 
-if TYPE_CHECKING:
-    from saltform.operations.running import Run
 
-
-def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> None:
+def write_index(opened: Opened, read: Iterable[str], troubles: Mapping[str, Mapping[str, str]] = NOTHING) -> None:
     """Say for every component of the environment where its outputs are and who may see them.
 
-    `troubles` are components whose state can't be read now: what the minions get is as old as it says.
+    `read` are those whose state was looked at, and `troubles` those among them that can't be read: what the minions
+    get is as old as it says. Of all others the index says what it said.
     """
     tree: dict[str, dict[str, Any]] = {}
+    path = opened.services.layout.index / f"{opened.name}.json"
+    before = path.read_bytes() if path.exists() else b""
+    troubles = {name: said for name, said in _troubles(before).items() if name not in set(read)} | dict(troubles)
     applied = opened.services.runlog.applied(opened.name)
     for name, component in opened.environment.components.items():
         tree[name] = {
@@ -42,11 +44,18 @@ def write_index(opened: Opened, troubles: Mapping[str, Mapping[str, str]] = Mapp
         }
         if name in troubles:
             tree[name]["trouble"] = dict(troubles[name])
-    path = opened.services.layout.index / f"{opened.name}.json"
     content = json.dumps(tree, sort_keys=True).encode()
-    if not path.exists() or path.read_bytes() != content:
+    if content != before:
         write_atomic(path, content)
     _forget_others(opened)
+
+
+def _troubles(index: bytes) -> dict[str, Mapping[str, str]]:
+    """What an index says of states that can't be read; nothing when it can't be read itself."""
+    try:
+        return {name: entry["trouble"] for name, entry in json.loads(index or "{}").items() if "trouble" in entry}
+    except (ValueError, AttributeError, TypeError):
+        return {}
 
 
 def _forget_others(opened: Opened) -> None:
@@ -67,7 +76,7 @@ def after_run(run: Run) -> None:
     """What a run leaves for others. The run is over: what fails here is said, and `sync_states` does it again."""
     opened = run.opened
     try:
-        write_index(opened)
+        write_index(opened, [name for name, step in run.steps.items() if Status(step.status) in DONE])
         tell_minions(opened, run.steps)
     except SaltformError as error:
         again = f"salt-run infrastructure.sync_states {opened.name}"

@@ -36,7 +36,7 @@ def migrate_state(services: Services, environment: str | None, component: Any, d
         opened.forget_records()
         moved = [name for name, step in run.steps.items() if step.status == Status.APPLIED.value]
         if moved:
-            write_index(opened)
+            write_index(opened, moved)
             copy_states(opened, moved)
         return returned
 

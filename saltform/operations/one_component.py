@@ -90,7 +90,7 @@ def changing(services: Services, name: str, verb: str, work: Work, options: Mapp
 
         returned = run.execute(step)
         if run.stopped_by is None:
-            write_index(opened)
+            write_index(opened, [component_name] if returned["success"] else [])
         return returned
 
 

@@ -73,7 +73,7 @@ def _sync(services: Services, name: str) -> dict[str, Any]:
         read = [each for each, entry in found.items() if entry["status"] != "unreadable"]
         services.runlog.copies.confirm(name, read, now())
         marks.keep(opened, read)
-        write_index(opened, _troubles(found, last))
+        write_index(opened, found, _troubles(found, last))
         refresh_targets(opened, [each for each, entry in found.items() if entry.get("outputs")])
     return found
 

@@ -84,6 +84,29 @@ def test_a_state_that_can_not_be_read_is_said_and_keeps_its_copy(watched):
     assert copies(watched)["networking"] == before
 
 
+def test_a_deploy_of_others_keeps_what_the_last_sync_said_of_a_state_that_can_not_be_read(watched):
+    """Until one reads that state: what the minions get of it is no younger for that deploy."""
+
+    def troubles():
+        index = json.loads((watched.state_dir / "index" / "staging.json").read_text())
+        return {name: entry["trouble"]["problem"] for name, entry in index.items() if "trouble" in entry}
+
+    path = watched.state_dir / "states" / "staging" / "consul" / "terraform.tfstate"
+    good = path.read_text()
+    path.write_text(good[:200])
+    sync(watched)
+    told = troubles()
+    assert list(told) == ["consul"]
+    watched.components["networking"]["variables"]["name"] = "renamed"
+    assert watched.deploy(components="networking")["retcode"] == 0
+    assert troubles() == told
+    assert watched.deploy()["retcode"] == 1  # it tried to read that one, and could not
+    assert troubles() == told
+    path.write_text(good)
+    assert watched.deploy()["retcode"] == 0
+    assert troubles() == {}
+
+
 def test_what_was_destroyed_leaves_the_copies(watched):
     watched.destroy()
     assert copies(watched)["networking"].resources == []
