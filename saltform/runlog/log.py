@@ -17,7 +17,7 @@ from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
 from saltform.runlog.holding import Locks
 from saltform.runlog.moments import now
-from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord
+from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord, has_state
 from saltform.runlog.releases import ReleaseLog
 from saltform.status import Status
 
@@ -282,10 +282,9 @@ class RunLog:
     def applied(self, environment: str) -> set[str]:
         """Those of its components that have a state since their last good apply."""
         rows = self._database.rows(
-            "SELECT component FROM components WHERE environment = ? AND fingerprint <> '' AND serial > 0",
-            (environment,),
+            "SELECT component, fingerprint, serial FROM components WHERE environment = ?", (environment,)
         )
-        return {row["component"] for row in rows}
+        return {row["component"] for row in rows if has_state(row["fingerprint"], row["serial"])}
 
     def environments(self) -> dict[str, int]:
         """Those that have components, and how many."""

@@ -71,5 +71,9 @@ class ComponentRecord:
 
     @property
     def has_state(self) -> bool:
-        """After a good apply there is a state, whatever is found."""
-        return bool(self.fingerprint and self.serial)
+        return has_state(self.fingerprint, self.serial)
+
+
+def has_state(fingerprint: str, serial: int) -> bool:
+    """After a good apply there is a state, whatever is found. Of a record, and of a row that isn't made one."""
+    return bool(fingerprint and serial)

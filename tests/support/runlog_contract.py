@@ -92,6 +92,12 @@ class RunLogContract:
             log.run("20260102")
         assert "20260101" in caught.value.detail
 
+    def test_which_components_have_a_state_is_what_their_records_say(self, log):
+        for record in (component(), component("half", fingerprint=""), component("empty", serial=0)):
+            log.keep_component(record)
+        assert log.applied("staging") == {"web"}
+        assert {name for name, record in log.components("staging").items() if record.has_state} == {"web"}
+
     def test_components_are_kept_renamed_and_forgotten(self, log):
         log.keep_component(component())
         log.keep_component(component(serial=4))
