@@ -96,9 +96,15 @@ def load(
     defaults = read_defaults(root.section("defaults"), ON_ERROR)
     problems.extend(validate_vault(pillar[ROOT].get("vault") or {}))
     section = root.section("environments")
-    if environment is not None and environment not in section.tree:
-        raise UnknownName("environment", environment, section.tree, nearest(environment, section.tree))
-    names = [environment] if environment is not None else [str(name) for name in section.tree]
+    known = [str(name) for name in section.tree]
+    if environment is not None and environment not in known:
+        raise UnknownName("environment", environment, known, nearest(environment, known))
+    names = known if environment is None else [environment]
+    unquoted = [name for name in section.tree if str(name) in names and not isinstance(name, str)]
+    if unquoted:
+        for name in unquoted:
+            section.problem(str(name), name, f"a string as name (put it in quotes: '{name}':)")
+        raise ConfigError(problems)
     policies, groups = read_policies(root, Policies()), read_groups(root.section("groups"))
     pins = read_pins(root)
     read_roles(root, groups)  # for its problems: who may do what is read when somebody does something

@@ -17,6 +17,7 @@ from saltform.config.types import NOTHING
 from saltform.credentials.safes import GpgSafe, Safe, VaultSafe
 from saltform.credentials.vault_errors import translate
 from saltform.errors import CredentialError, SaltformError
+from saltform.report.words import plural
 
 TIMEOUT = 10.0
 INIT_TIMEOUT = 300.0  # its answer comes once: giving up on it early would lose the keys
@@ -85,7 +86,7 @@ def _unseal(server: _Server, safe: Safe) -> None:
             return server.wait_until_active()
     raise CredentialError(
         "The keys in the safe don't open this Vault",
-        f"{len(kept['keys'])} shares from {safe.name} were tried at {server.address}",
+        f"{plural(len(kept['keys']), 'share')} from {safe.name} were tried at {server.address}",
         f"find the right safe: these keys were stored for {kept.get('address', 'an unknown address')}",
     )
 

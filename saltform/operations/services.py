@@ -54,7 +54,8 @@ class Services:
     @property
     def environments(self) -> list[str]:
         """The names in pillar, whatever is wrong with what they stand for."""
-        found = (self.pillar.get(ROOT) or {}).get("environments")
+        root = self.pillar.get(ROOT)
+        found = root.get("environments") if isinstance(root, Mapping) else None
         return [str(name) for name in found] if isinstance(found, Mapping) else []
 
     @property

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltform.config import load
-from saltform.config.load import ROOT
 from saltform.errors import ConfigError, NotPromoted, Problem
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
@@ -16,7 +15,8 @@ from saltform.report.words import plural
 
 def validate(services: Services, environment: str | None) -> dict[str, Any]:
     """Check the pillar of one environment, or of all, modules included."""
-    names = [environment] if environment else _names(services.pillar)
+    # Each environment is opened on its own, so that what is wrong in one doesn't hide what is wrong in another.
+    names = [environment] if environment else services.environments or list(load(services.pillar).environments)
     opened: list[Opened] = []
     problems: list[Problem] = []
     notes: list[str] = []
@@ -43,14 +43,6 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
         problems=[],
         notes=notes,
     )
-
-
-def _names(pillar: Mapping[str, Any]) -> list[str]:
-    """Each environment is opened on its own, so that what is wrong in one doesn't hide what is wrong in another."""
-    root = pillar.get(ROOT)
-    listed = root.get("environments") if isinstance(root, Mapping) else None
-    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, Mapping) else []
-    return names if names and len(names) == len(listed or ()) else list(load(pillar).environments)
 
 
 def _in_pillar_alone(pillar: Mapping[str, Any], environment: str) -> list[Problem]:

@@ -208,3 +208,17 @@ def test_who_sees_a_sensitive_output_is_an_id_in_full_and_never_a_glob_that_woul
 @pytest.mark.parametrize("targets", ["vault-1", ["vault-1", "vault-2.example.com"], "E@vault-.*", "I@role:vault"])
 def test_ids_and_expressions_may_see_a_sensitive_output(targets):
     load(pillar({"a": {"module": "m", "outputs": {"secret": {"targets": targets}}}}))
+
+
+def test_an_environment_named_by_a_number_is_told_to_be_quoted():
+    """YAML reads `2024:` as a number, and whoever names it says a string."""
+    named = {2024: {"components": {"a": {"module": "m"}}}, "staging": {"components": {"a": {"module": "m"}}}}
+    tree = {"infrastructure": {"environments": named}}
+    for asked in (None, "2024"):
+        (found,) = problems_of(tree, asked).values()
+        assert (found.path, found.found) == ("infrastructure:environments:2024", "2024")
+        assert "in quotes: '2024':" in found.expected
+    assert load(tree, "staging").environment("staging").components
+    with pytest.raises(UnknownName, match="known: 2024, staging") as caught:
+        load(tree, "stagign")
+    assert "Did you mean 'staging'?" in caught.value.detail

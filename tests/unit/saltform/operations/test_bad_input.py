@@ -159,3 +159,18 @@ def test_a_request_of_nobody_is_refused_before_nobody_is_called(world):
     error = world.call("request", "deploy", None, {"environment": "staging"}, services=services)["error"]
     assert error["summary"] == "bad argument 'minion'"
     assert fleet.asked == []
+
+
+def test_validate_names_what_is_wrong_in_every_environment_one_with_a_number_for_a_name_included(world):
+    broken = {"components": {"a": {"module": "no-such-module"}}}
+    world.infrastructure["environments"] = {2024: {"components": world.components}, "broken": broken}
+    returned = world.call("validate", None)
+    assert returned["retcode"] == 1
+    assert [line.split(":")[2] for line in returned["error"]["detail"].strip().splitlines()] == ["2024", "broken"]
+
+
+@pytest.mark.parametrize("tree", [[], {"environments": ["staging"]}])
+def test_validate_of_a_pillar_that_is_no_pillar(world, tree):
+    services = world.services()
+    services.pillar["infrastructure"] = tree
+    assert "infrastructure" in world.call("validate", None, services=services)["error"]["detail"]
