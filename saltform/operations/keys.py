@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from saltform.errors import EXIT_CHANGES, EXIT_DONE
+from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED, CredentialError, StateError
 from saltform.fleet import ACCEPTED, NO_KEY
 from saltform.operations.minion_keys import instances
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
 from saltform.operations.services import Services
+from saltform.report.words import plural
 from saltform.runlog import now
 from saltform.runlog.minions import MinionToken
 
@@ -19,21 +20,31 @@ IN_STEP, NO_MINION, NO_INSTANCE, NOT_YET = "in step", "no minion", "no instance"
 
 
 def keys(services: Services, environment: str) -> dict[str, Any]:
-    """Every minion that a component of the environment has, or had and still has a key of."""
+    """Every minion that a component of the environment has, or had and still has a key of.
+
+    Which instances a component has is in its state: one that can't be read hides no other.
+    """
+    components, unreadable = {}, []
     with Opened(services, environment) as opened:
         held = services.fleet.keys()
         names = [name for name, component in opened.environment.components.items() if component.minions]
         names += [name for name in services.runlog.minions.components(environment) if name not in names]
-        components = {name: _minions(opened, name, held) for name in names}
+        for name in names:
+            try:
+                components[name] = _minions(opened, name, held)
+            except (StateError, CredentialError) as error:
+                unreadable.append(f"{name}: {error}")
     found = Counter(entry["status"] for minions in components.values() for entry in minions.values())
-    said = ", ".join(f"{found[word]} {word}" for word in (IN_STEP, NOT_YET, NO_MINION, NO_INSTANCE) if found[word])
+    said = [f"{found[word]} {word}" for word in (IN_STEP, NOT_YET, NO_MINION, NO_INSTANCE) if found[word]]
+    said += [f"{plural(len(unreadable), 'component')} unreadable"] if unreadable else []
+    out_of_step = EXIT_CHANGES if found[NO_MINION] or found[NO_INSTANCE] else EXIT_DONE
     return result(
         "keys",
-        EXIT_CHANGES if found[NO_MINION] or found[NO_INSTANCE] else EXIT_DONE,
+        EXIT_FAILED if unreadable else out_of_step,
         environment=environment,
-        summary=f"keys {environment}: {said or 'no component has minions'}",
+        summary=f"keys {environment}: {', '.join(said) or 'no component has minions'}",
         components=components,
-        notes=_notes(components),
+        notes=[*unreadable, *_notes(components)],
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from saltform.errors import SaltformError
 from saltform.operations.one_component import split
 from saltform.report.text import render
-from saltform.runlog import RunRecord
+from saltform.runlog import ComponentRecord, RunRecord
 from tests.support.fleet import MemoryFleet
 from tests.support.world import World
 
@@ -85,6 +85,25 @@ def test_a_malformed_state_hides_no_other_outputs_and_is_named(world):
     (note,) = returned["notes"]
     assert note.startswith("networking: the state is malformed")
     assert "fix: restore it" in note
+
+
+def test_a_state_that_is_lost_hides_no_other_minions_and_is_named(world):
+    variables = 'variable "minions" {}\nvariable "minion_tokens" {}\noutput "minions" { value = {} }\n'
+    world.module("hosts", variables)
+    world.components = {
+        name: {"module": "hosts", "minions": [f"{name}-1"]} for name in ("networking", "consul", "lost")
+    }
+    state_file(world, "networking").write_text("{")
+    services = world.services(fleet=MemoryFleet())
+    services.runlog.keep_component(
+        ComponentRecord("staging", "lost", "r", "f", "l", 3, "run-1", "run-1", "now", "embedded")
+    )
+    returned = world.call("keys", "staging", services=services)
+    assert returned["retcode"] == 1
+    assert {name: list(minions) for name, minions in returned["components"].items()} == {"consul": ["consul-1"]}
+    assert returned["summary"] == "keys staging: 1 not made yet, 2 components unreadable"
+    assert "networking: the state is malformed" in returned["notes"][0]
+    assert "lost: the state of lost is gone" in returned["notes"][1]
 
 
 def test_status_shows_why_a_state_is_unreadable_and_the_way_out(world):
