@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from saltform.config import nearest
+from saltform.config import Component, nearest
 from saltform.errors import UnknownName
 from saltform.fleet import NoFleet
-from saltform.operations.known import Known
+from saltform.operations.known import find_binary
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
 from saltform.workspace.root import address_in_module
@@ -44,15 +44,15 @@ def check_fleet(opened: Opened, names: Iterable[str]) -> None:
         fleet.keys()  # says where it can be done
 
 
-def check_binaries(opened: Opened, names: Iterable[str]) -> None:
+def check_binaries(opened: Opened, components: Iterable[Component]) -> None:
     """Before anything runs: the terraform or tofu of each is there, and of the version that pillar asks for."""
     seen = set()
-    for name in names:
-        component, record = opened.component(name), opened.records.get(name)
+    for component in components:
+        record = opened.records.get(opened.stored_as(component.name))
         asked = (component.binary, component.version, record.binary_path if record else "")
         if asked not in seen:
             seen.add(asked)
-            Known(opened, component, {}).binary  # noqa: B018 (found, or said why not)
+            find_binary(opened, component)
 
 
 def orphan_note(opened: Opened) -> str:

@@ -45,7 +45,7 @@ def run_deploy(
     check_fleet(opened, names)
     if resumed is None:  # what goes on may have been at it already
         check_replaced(opened, options)
-    check_binaries(opened, names)
+    check_binaries(opened, map(opened.component, names))
     notes = [*resumed.notes, *notes] if resumed else [*said, *notes]
     run = Run(
         opened,

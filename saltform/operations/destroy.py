@@ -11,7 +11,7 @@ from saltform.errors import EXIT_CHANGES, EXIT_DONE
 from saltform.graph import Graph
 from saltform.operations import errored
 from saltform.operations.applying import plan_and_apply
-from saltform.operations.choosing import check_fleet
+from saltform.operations.choosing import check_binaries, check_fleet
 from saltform.operations.foreseeing import previews, still_waiting
 from saltform.operations.index import after_run
 from saltform.operations.minion_keys import forget_minions
@@ -55,6 +55,8 @@ def run_destroy(opened: Opened, options: Options, resumed: RunRecord | None = No
     for name in names:
         if name in opened.orphans:
             check_within_reach(opened.releases[name])
+    # What has never been applied has nothing to destroy, and needs no terraform for that.
+    check_binaries(opened, [opened.component(name) for name in names if opened.stored_as(name) in opened.records])
     run = Run(
         opened,
         "destroy",

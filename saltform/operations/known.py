@@ -19,6 +19,20 @@ from saltform.workspace.fingerprint import digest, fingerprint, release
 from saltform.workspace.root import Inputs
 
 
+def find_binary(opened: Opened, component: Component) -> Binary:
+    """`auto` is resolved once and pinned: a tofu installed later flips nothing."""
+    record = opened.records.get(opened.stored_as(component.name))
+    pinned = record.binary_path if component.binary == "auto" and record else ""
+    wanted, cache = pinned or component.binary, opened.services.layout.cache
+    try:
+        return find(wanted, component.version, cache_dir=cache, processes=opened.services.processes)
+    except BinaryError as error:
+        if pinned and "found" not in error.data:  # it is gone, or is no terraform any more
+            where = f"{component.path}:binary"
+            error.fix = f"it made this component and is pinned: install it again, or name another at {where}"
+        raise
+
+
 class Known:
     """A component with its inputs resolved."""
 
@@ -52,16 +66,7 @@ class Known:
 
     @cached_property
     def binary(self) -> Binary:
-        """`auto` is resolved once and pinned: a tofu installed later flips nothing."""
-        pinned = self.record.binary_path if self.component.binary == "auto" and self.record else ""
-        wanted, cache = pinned or self.component.binary, self._layout.cache
-        try:
-            return find(wanted, self.component.version, cache_dir=cache, processes=self.services.processes)
-        except BinaryError as error:
-            if pinned and "found" not in error.data:  # it is gone, or is no terraform any more
-                where = f"{self.component.path}:binary"
-                error.fix = f"it made this component and is pinned: install it again, or name another at {where}"
-            raise
+        return find_binary(self.opened, self.component)
 
     @property
     def binary_pin(self) -> str:

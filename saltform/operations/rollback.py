@@ -21,6 +21,7 @@ from typing import Any
 from saltform.config import select
 from saltform.errors import DataAtRisk, TerraformError
 from saltform.graph import Graph
+from saltform.operations.choosing import check_binaries
 from saltform.operations.deploying import apply_part
 from saltform.operations.destroy import kept_with_data
 from saltform.operations.earlier import Back, Goal, back_to
@@ -31,7 +32,7 @@ from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
 from saltform.operations.plan import Planner
-from saltform.operations.released import check_secrets, check_within_reach, needs_of
+from saltform.operations.released import check_secrets, check_within_reach, needs_of, released
 from saltform.operations.releases_file import keep_in_pillar, refuse_edited
 from saltform.operations.result import result
 from saltform.operations.running import Run, Work
@@ -123,15 +124,19 @@ def execute(
     )
     planner = Planner(opened, Options())
 
+    def made_of(name: str) -> tuple[str, str]:
+        (release, binary), record = back[name], opened.records.get(name)
+        return release or (record.release if record else ""), binary or (record.binary_path if record else "auto")
+
     def work(name: str, step: StepRecord) -> Status:
-        release, binary = back[name]
-        record = opened.records.get(name)
-        made_of = release or (record.release if record else "")
-        opened.as_released(name, made_of, binary or (record.binary_path if record else "auto"))
+        release, _ = back[name]
+        opened.as_released(name, *made_of(name))
         if options.dry_run:
             return _would_go(opened, name, step) if release == DESTROY else planner.step(name, step)
         return take_away(opened, options, name, step) if release == DESTROY else _go_back(run, options, name, step)
 
+    if not options.dry_run:
+        check_binaries(opened, [released(opened, name, *made_of(name)).component for name in run.graph.needs])
     returned = run.execute(work)
     if not options.dry_run and run.stopped_by is None:
         run.add_notes(*_afterwards(opened, run))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 
 import pytest
 
 from saltform.errors import RunLogError, StateError
 from saltform.operations import index
+from saltform.process import RealProcesses
 from saltform.runlog import RunLog
+from saltform.terraform.binary import find
 from tests.support.world import statuses
 
 
@@ -119,6 +122,36 @@ def test_a_wrong_version_of_one_component_is_found_before_any_other_is_touched(w
     error = world.deploy()["error"]
     assert (error["summary"], error["wanted"]) == ("the binary has the wrong version", ">=9")
     assert world.call("status", "staging")["components"]["a"]["status"] == "never applied"
+
+
+def test_a_wrong_version_of_one_component_is_found_before_any_other_is_destroyed(world):
+    names = ("a", "b", "never")
+    world.components = {name: {"module": "base", "variables": {"name": name}} for name in names}
+    world.deploy(components="a,b")
+    world.components["never"]["version"] = ">=99"  # nothing of it is there: no terraform is needed to destroy that
+    world.components["a"]["version"] = ">=9"
+    error = world.destroy(parallelism=1)["error"]
+    assert (error["summary"], error["wanted"]) == ("the binary has the wrong version", ">=9")
+    assert set(world.call("outputs", "staging", "b")["outputs"]["b"]) == {"id", "name", "password"}
+    del world.components["a"]["version"]
+    assert world.destroy()["retcode"] == 0
+
+
+def test_a_binary_that_is_gone_is_found_before_anything_goes_back(world, tmp_path):
+    then, embedded = tmp_path / "terraform", find("embedded", cache_dir=tmp_path, processes=RealProcesses())
+    then.write_text(f'#!/bin/sh\nexec {shlex.join(embedded.path)} "$@"\n')
+    then.chmod(0o700)
+    world.components = {
+        "a": {"module": "base", "variables": {"name": "one"}},
+        "b": {"module": "app", "binary": str(then), "inputs": {"base": "@a.name"}},
+    }
+    assert world.deploy()["retcode"] == 0
+    world.components["a"]["variables"]["name"] = "two"
+    world.components["b"]["binary"] = "embedded"
+    assert world.deploy()["retcode"] == 0
+    then.unlink()
+    assert str(then) in summary(world.call("rollback", "staging", {}))
+    assert world.call("outputs", "staging", "a")["outputs"]["a"]["name"] == "two"
 
 
 def test_what_a_good_deploy_leaves_for_minions_may_fail_without_failing_it(world, monkeypatch):
