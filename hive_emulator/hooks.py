@@ -17,7 +17,8 @@ import tempfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from hive_emulator.action import Call
@@ -26,6 +27,7 @@ log = logging.getLogger("hive_emulator")
 
 EVENTS = ("launch", "terminate", "stop", "start", "reboot")
 TIMEOUT = 300.0  # seconds that a command may take
+_LAST_BYTES = 4096  # of its output, to find the last line in
 
 
 @dataclass
@@ -35,7 +37,8 @@ class Hooks:
     commands: dict[str, list[str]]
     timeout: float = TIMEOUT
     parallel: int = 8
-    _order: dict[str, asyncio.Lock] = field(default_factory=dict, repr=False)
+    # Weak: a lock is here as long as some command of its instance runs or waits, and no longer.
+    _order: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary, repr=False)
     _room: asyncio.Semaphore | None = field(default=None, repr=False)
 
     async def run(self, event: str, instance: dict[str, Any]) -> str | None:
@@ -46,41 +49,40 @@ class Hooks:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(turn)
             await stack.enter_async_context(self._room)
-            reason = await _run(self.commands[event], event, json.dumps(instance).encode(), self.timeout)
-        if not turn.locked():
-            self._order.pop(id, None)
-        return reason
+            return await _run(self.commands[event], event, json.dumps(instance).encode(), self.timeout)
 
 
 async def _run(command: list[str], event: str, text: bytes, timeout: float) -> str | None:
-    pipe = asyncio.subprocess.PIPE
-    environ = {**os.environ, "HIVE_EVENT": event}
-    with tempfile.TemporaryFile() as given:  # not a pipe: a command that ends without reading it would be waited for
+    """Files, not pipes: a command may end without reading, and leave something behind that goes on writing."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
         given.write(text)
         given.seek(0)
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=given,
-                stdout=pipe,
+                stdout=said,
                 stderr=asyncio.subprocess.STDOUT,
-                env=environ,
+                env={**os.environ, "HIVE_EVENT": event},
                 start_new_session=True,
             )
         except OSError as error:
             return f"{command[0]} can't be started: {error.strerror}"
-    try:
-        output, _ = await asyncio.wait_for(process.communicate(), timeout)
-    except asyncio.TimeoutError:
-        return f"{command[0]} was stopped after {timeout:g} s"
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-    if process.returncode == 0:
-        return None
-    said = output.decode(errors="replace").strip().splitlines()
-    return f"{command[0]} ended with {process.returncode}{': ' + said[-1][:300] if said else ''}"
+        try:
+            code = await asyncio.wait_for(process.wait(), timeout)
+        except asyncio.TimeoutError:
+            return f"{command[0]} was stopped after {timeout:g} s"
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return f"{command[0]} ended with {code}{_last_line(said)}" if code else None
+
+
+def _last_line(output: IO[bytes]) -> str:
+    output.seek(-min(_LAST_BYTES, output.seek(0, os.SEEK_END)), os.SEEK_END)
+    lines = output.read().decode(errors="replace").strip().splitlines()
+    return f": {lines[-1][:300]}" if lines else ""
 
 
 def fire(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 import time
+from pathlib import Path
 
 import uvloop
 
@@ -38,6 +41,48 @@ def test_another_exit_code_is_told_with_the_last_line_of_the_output() -> None:
     reason = run("print('one'); import sys; sys.exit('the last line')")
     assert reason is not None
     assert reason.endswith("ended with 1: the last line")
+
+
+def test_a_command_may_leave_a_process_running_that_keeps_its_output_open() -> None:
+    """A launch that starts a machine in the background and ends: the launch is done then."""
+    left = run("import subprocess; print(subprocess.Popen(['sleep', '600']).pid); raise SystemExit(3)", timeout=60)
+    assert left is not None
+    assert left.startswith(f"{sys.executable} ended with 3: ")
+    os.kill(int(left.rpartition(" ")[2]), signal.SIGKILL)  # it was still there
+
+
+def test_a_third_command_of_an_instance_waits_for_the_second(tmp_path: Path) -> None:
+    code = """
+import json, pathlib, sys, time
+folder, word = pathlib.Path(sys.argv[1]), json.load(sys.stdin)["word"]
+(folder / f"begun {word}").touch()
+while not (folder / f"end {word}").exists():
+    time.sleep(0.01)
+"""
+    hooks = Hooks({"stop": [sys.executable, "-c", code, str(tmp_path)]})
+
+    def begin(word: str) -> asyncio.Task[str | None]:
+        return asyncio.create_task(hooks.run("stop", {"InstanceId": "i-1", "word": word}))
+
+    async def until(file: str) -> None:
+        while not (tmp_path / file).exists():
+            await asyncio.sleep(0.01)
+
+    async def three() -> list[str | None]:
+        first, second = begin("first"), begin("second")
+        await until("begun first")
+        (tmp_path / "end first").touch()
+        await first
+        third = begin("third")
+        (tmp_path / "end third").touch()
+        await until("begun second")
+        done, _ = await asyncio.wait([third], timeout=0.5)
+        assert not done
+        assert not (tmp_path / "begun third").exists()
+        (tmp_path / "end second").touch()
+        return [await second, await third]
+
+    assert asyncio.run(asyncio.wait_for(three(), 120)) == [None, None]
 
 
 def test_a_command_that_takes_too_long_is_stopped_with_its_children() -> None:
