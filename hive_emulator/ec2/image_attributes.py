@@ -36,14 +36,23 @@ def describe_image_attribute(call: Call, params: dict[str, Any]) -> dict[str, An
 @action("ModifyImageAttribute")
 def modify_image_attribute(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     image = images.own(call, params["ImageId"])
-    given = [name for name in _CHANGES if name in params]
-    # An empty value counts as absent: a call that names no attribute is one that empties the description.
-    name = params.get("Attribute") or (given[0] if given else "Description")
+    name = params.get("Attribute") or _named(params)
     change = _CHANGES.get(name[:1].upper() + name[1:])
     if change is None:
         raise parameters.invalid(name, "attribute", "description, launchPermission, imdsSupport")
     call.cloud.put("image", image["ImageId"], {**image, **change(image, params)})
     return {}
+
+
+def _named(params: dict[str, Any]) -> str:
+    """The attribute that a call is about when it doesn't say so."""
+    given = [name for name in _CHANGES if name in params]
+    if given:
+        return given[0]
+    if any(name in params for name in _LISTS):
+        return "LaunchPermission"
+    # An empty value counts as absent: a call that names no attribute is one that empties the description.
+    return next((name for name in params if name != "ImageId"), "Description")
 
 
 def _description(image: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
@@ -74,12 +83,19 @@ _CHANGES = {
 }
 
 
+# The older way to say who may launch it, beside OperationType: list, and what its entries are.
+_LISTS = {
+    "UserIds": "UserId",
+    "UserGroups": "Group",
+    "OrganizationArns": "OrganizationArn",
+    "OrganizationalUnitArns": "OrganizationalUnitArn",
+}
+
+
 def _permissions(old: list[dict[str, str]], params: dict[str, Any]) -> list[dict[str, str]]:
     change = params.get("LaunchPermission") or {}
     added, removed = list(change.get("Add", ())), list(change.get("Remove", ()))
-    # The older way to say the same: OperationType with UserIds and UserGroups.
-    listed = [{"UserId": one} for one in params.get("UserIds", ())]
-    listed += [{"Group": one} for one in params.get("UserGroups", ())]
+    listed = [{entry: one} for member, entry in _LISTS.items() for one in params.get(member, ())]
     if listed:
         (removed if params.get("OperationType") == "remove" else added).extend(listed)
     for one in [*added, *removed]:

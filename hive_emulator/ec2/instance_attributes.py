@@ -185,6 +185,12 @@ def _mark_volume(call: Call, instance_id: str, volume_id: str, goes: bool) -> No
         call.cloud.put("volume", volume_id, {**volume, "Attachments": attachments})
 
 
+def _sriov(call: Call, instance: Instance, value: Any) -> None:
+    """Every instance has it, and AWS can't take it away either."""
+    if value != "simple":
+        raise parameters.invalid(value, "sriovNetSupport", "simple")
+
+
 def _unchangeable(call: Call, instance: Instance, value: Any) -> None:
     raise ApiError("UnsupportedOperation", "Nitro instances boot without a kernel or RAM disk of their own.")
 
@@ -203,6 +209,7 @@ _CHANGES: dict[str, tuple[Callable[[Call, Instance, Any], None], bool]] = {
     "Kernel": (_unchangeable, True),
     "Ramdisk": (_unchangeable, True),
     "SourceDestCheck": (_source_dest_check, False),
+    "SriovNetSupport": (_sriov, True),
     "UserData": (_user_data, True),
 }
 _WHOLE = ("BlockDeviceMappings", "EnclaveOptions", "Groups")

@@ -26,6 +26,16 @@ _OF_REQUEST = (
     "PrivateIpAddress",
     "Ipv6Addresses",
     "Ipv6AddressCount",
+    "EnablePrimaryIpv6",
+)
+_NOT_HERE = (
+    "AssociateCarrierIpAddress",
+    "EnaQueueCount",
+    "EnaSrdSpecification",
+    "Ipv4PrefixCount",
+    "Ipv4Prefixes",
+    "Ipv6PrefixCount",
+    "Ipv6Prefixes",
 )
 
 
@@ -33,9 +43,9 @@ def specs(params: dict[str, Any]) -> list[Spec]:
     """One spec for each interface, the primary one first, each with its subnet left open where none is named."""
     listed = params.get("NetworkInterfaces")
     for spec in listed or ():
-        parameters.refuse(spec, "Ipv4Prefixes", "Ipv4PrefixCount", "Ipv6Prefixes", "Ipv6PrefixCount")
+        parameters.refuse(spec, *_NOT_HERE)
     if not listed:
-        renamed = {"SecurityGroupIds": "Groups"}
+        renamed = {"SecurityGroupIds": "Groups", "EnablePrimaryIpv6": "PrimaryIpv6"}
         return [{"DeviceIndex": 0, **{renamed.get(key, key): params[key] for key in _OF_REQUEST if key in params}}]
     for member in _OF_REQUEST:
         if member in params:
@@ -116,6 +126,9 @@ def _create(call: Call, spec: Spec, subnet: dict[str, Any], tags: tagging.Tags, 
         addresses=network_interfaces.wanted_addresses(spec),
         ipv6_addresses=[each.get("Ipv6Address") for each in spec.get("Ipv6Addresses", ())],
         ipv6_count=spec.get("Ipv6AddressCount", 0),
+        primary_ipv6=spec.get("PrimaryIpv6", False),
         tags=tags,
+        interface_type=spec.get("InterfaceType", "interface"),
+        tracking=spec.get("ConnectionTrackingSpecification"),
         public=spec.get("AssociatePublicIpAddress", alone and subnet["MapPublicIpOnLaunch"]),
     )

@@ -15,6 +15,7 @@ MOST_DEVICES = 31  # no instance type has a device index above this
 
 @action("AttachNetworkInterface")
 def attach_network_interface(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    parameters.refuse(params, "EnaQueueCount", "EnaSrdSpecification")
     interface = ids.find(call, "network-interface", params.get("NetworkInterfaceId"))
     instance = ids.find(call, "instance", params.get("InstanceId"))
     if "DeviceIndex" not in params:

@@ -11,15 +11,19 @@ from hive_emulator.errors import ApiError
 
 Interface = dict[str, Any]
 
+_PREFIXES = ("Ipv4Prefixes", "Ipv4PrefixCount", "Ipv6Prefixes", "Ipv6PrefixCount")
+
 
 @action("ModifyNetworkInterfaceAttribute")
 def modify_network_interface_attribute(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     interface = ids.find(call, "network-interface", params.get("NetworkInterfaceId"))
-    given = [name for name in _CHANGES if name in params]
+    given = [name for name in params if name != "NetworkInterfaceId"]
     if len(given) > 1:
         raise ApiError("InvalidParameterCombination", f"One attribute at a time, found: {', '.join(given)}")
     # An empty value counts as absent: a call that names no attribute is one that empties the description.
     name = given[0] if given else "Description"
+    if name not in _CHANGES:
+        raise ApiError("UnsupportedOperation", f"The parameter {name} is not supported here.")
     changed = {**interface, **_CHANGES[name](call, interface, params.get(name, {}))}
     instance_view.keep(call, changed)
     return {}
@@ -50,17 +54,27 @@ def _connection_tracking(call: Call, interface: Interface, wanted: dict[str, Any
     return {"ConnectionTrackingConfiguration": wanted}
 
 
+def _primary_ipv6(call: Call, interface: Interface, wanted: bool) -> Interface:
+    held = interface["Ipv6Addresses"]
+    if not wanted and any(each["IsPrimaryIpv6"] for each in held):
+        raise ApiError("InvalidParameterValue", "A primary IPv6 address can't be made an ordinary one again")
+    addresses = [each["Ipv6Address"] for each in held]
+    return {"Ipv6Addresses": network_interfaces.ipv6_shown(addresses, primary=wanted)}
+
+
 _CHANGES: dict[str, Callable[[Call, Interface, Any], Interface]] = {
     "Description": _description,
     "SourceDestCheck": _source_dest_check,
     "Groups": _groups,
     "Attachment": _attachment,
     "ConnectionTrackingSpecification": _connection_tracking,
+    "EnablePrimaryIpv6": _primary_ipv6,
 }
 
 
 @action("AssignPrivateIpAddresses")
 def assign_private_ip_addresses(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    parameters.refuse(params, *_PREFIXES)
     interface = ids.find(call, "network-interface", params.get("NetworkInterfaceId"))
     count = params.get("SecondaryPrivateIpAddressCount", 0)
     parameters.within(count, "secondaryPrivateIpAddressCount", 0, network_interfaces.MOST_ADDRESSES)
@@ -79,6 +93,7 @@ def assign_private_ip_addresses(call: Call, params: dict[str, Any]) -> dict[str,
 
 @action("UnassignPrivateIpAddresses")
 def unassign_private_ip_addresses(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    parameters.refuse(params, *_PREFIXES)
     interface = ids.find(call, "network-interface", params.get("NetworkInterfaceId"))
     gone = set(params.get("PrivateIpAddresses", ()))
     held = {each["PrivateIpAddress"] for each in interface["PrivateIpAddresses"] if not each["Primary"]}
@@ -98,6 +113,7 @@ def unassign_private_ip_addresses(call: Call, params: dict[str, Any]) -> dict[st
 
 @action("AssignIpv6Addresses")
 def assign_ipv6_addresses(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    parameters.refuse(params, *_PREFIXES)
     interface = ids.find(call, "network-interface", params.get("NetworkInterfaceId"))
     count = params.get("Ipv6AddressCount", 0)
     parameters.within(count, "ipv6AddressCount", 0, network_interfaces.MOST_ADDRESSES)
@@ -105,7 +121,7 @@ def assign_ipv6_addresses(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     if not wanted:
         raise ApiError("MissingParameter", "The request must contain ipv6Addresses or ipv6AddressCount")
     taken = subnet_addresses.take_ipv6(call, interface["SubnetId"], wanted)
-    added = [{"Ipv6Address": each, "IsPrimaryIpv6": False} for each in taken]
+    added = network_interfaces.ipv6_shown(taken, primary=False)
     changed = {**interface, "Ipv6Addresses": [*interface["Ipv6Addresses"], *added]}
     instance_view.keep(call, changed)
     return {"NetworkInterfaceId": interface["NetworkInterfaceId"], "AssignedIpv6Addresses": taken}
@@ -113,6 +129,7 @@ def assign_ipv6_addresses(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 @action("UnassignIpv6Addresses")
 def unassign_ipv6_addresses(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    parameters.refuse(params, *_PREFIXES)
     interface = ids.find(call, "network-interface", params.get("NetworkInterfaceId"))
     gone = params.get("Ipv6Addresses", [])
     kept = [each for each in interface["Ipv6Addresses"] if each["Ipv6Address"] not in gone]

@@ -80,7 +80,10 @@ def create_network_interface(call: Call, params: dict[str, Any]) -> dict[str, An
         addresses=wanted_addresses(params),
         ipv6_addresses=[each.get("Ipv6Address") for each in params.get("Ipv6Addresses", ())],
         ipv6_count=params.get("Ipv6AddressCount", 0),
+        primary_ipv6=params.get("EnablePrimaryIpv6", False),
         tags=tagging.on_create(params, "network-interface"),
+        interface_type=params.get("InterfaceType", "interface"),
+        tracking=params.get("ConnectionTrackingSpecification"),
     )
     answer = {"NetworkInterface": shown(interface)}
     return {**answer, "ClientToken": params["ClientToken"]} if "ClientToken" in params else answer
@@ -120,15 +123,18 @@ def create(
     addresses: Sequence[str | None] = (None,),
     ipv6_addresses: Sequence[str | None] = (),
     ipv6_count: int = 0,
+    primary_ipv6: bool = False,
     tags: tagging.Tags | None = None,
     public: bool = False,
     interface_type: str = "interface",
     requester: str | None = None,
+    tracking: dict[str, Any] | None = None,
 ) -> Interface:
     """An interface that is attached to nothing yet.
 
     ``addresses`` has None where any free one will do; without ``groups`` it is the VPC's default one;
-    ``public`` gives it one of Amazon's own public addresses; ``requester`` is who manages it, if not a user.
+    ``public`` gives it one of Amazon's own public addresses; ``requester`` is who manages it, if not a user;
+    ``tracking`` is how long its idle connections are remembered.
     """
     limits.check(
         call,
@@ -152,7 +158,7 @@ def create(
         "Description": description,
         "Groups": [] if requester else chosen_groups(call, subnet["VpcId"], groups),
         "InterfaceType": interface_type,
-        "Ipv6Addresses": [{"Ipv6Address": each, "IsPrimaryIpv6": False} for each in ipv6],
+        "Ipv6Addresses": ipv6_shown(ipv6, primary=primary_ipv6),
         "MacAddress": "02:" + ":".join(f"{byte:02x}" for byte in secrets.token_bytes(5)),
         "Operator": {"Managed": False},
         "OwnerId": call.account,
@@ -166,6 +172,8 @@ def create(
     }
     if requester:
         record["RequesterId"] = requester
+    if tracking:
+        record["ConnectionTrackingConfiguration"] = tracking
     if public:
         address = public_addresses.association(call, public_addresses.free(call))
         record = public_addresses.on_interface(record, taken[0], address)
@@ -180,6 +188,11 @@ def private_name(call: Call, address: str) -> str:
 def private_address(call: Call, address: str, *, primary: bool) -> dict[str, Any]:
     """An entry of ``PrivateIpAddresses``."""
     return {"PrivateIpAddress": address, "PrivateDnsName": private_name(call, address), "Primary": primary}
+
+
+def ipv6_shown(addresses: Sequence[str], *, primary: bool) -> list[dict[str, Any]]:
+    """``Ipv6Addresses``: the first one is the primary one, if there is to be one."""
+    return [{"Ipv6Address": each, "IsPrimaryIpv6": primary and not place} for place, each in enumerate(addresses)]
 
 
 def chosen_groups(call: Call, vpc_id: str, wanted: Sequence[str] | None) -> list[dict[str, str]]:

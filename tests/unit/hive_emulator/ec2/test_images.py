@@ -186,6 +186,18 @@ class TestAttributes:
         with refused("InvalidAMIAttributeItemValue", "bob"):
             desk("ModifyImageAttribute", ImageId=mine, LaunchPermission={"Add": [{"UserId": "bob"}]})
 
+    def test_permission_in_the_older_form_leaves_the_description(self, desk, refused, mine):
+        desk("ModifyImageAttribute", ImageId=mine, Description={"Value": "kept"})
+        arn = "arn:aws:organizations::123456789012:organization/o-1"
+        desk("ModifyImageAttribute", ImageId=mine, OperationType="add", UserIds=["000000000002"])
+        desk("ModifyImageAttribute", ImageId=mine, OperationType="add", OrganizationArns=[arn])
+        answer = desk("DescribeImageAttribute", ImageId=mine, Attribute="launchPermission")
+        assert answer["LaunchPermissions"] == [{"UserId": "000000000002"}, {"OrganizationArn": arn}]
+        with refused("InvalidParameterValue", "ProductCodes"):
+            desk("ModifyImageAttribute", ImageId=mine, ProductCodes=["abc"])
+        answer = desk("DescribeImageAttribute", ImageId=mine, Attribute="description")
+        assert answer["Description"] == {"Value": "kept"}
+
     def test_an_image_is_found_by_who_may_launch_it(self, desk, mine):
         def launchable(user):
             return [image["ImageId"] for image in desk("DescribeImages", ExecutableUsers=[user])["Images"]]

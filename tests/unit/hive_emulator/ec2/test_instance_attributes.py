@@ -241,3 +241,13 @@ def test_recovery_and_names_in_dns_are_changed(desk, running, instance):
     shown = instance(running)
     assert shown["MaintenanceOptions"] == {"AutoRecovery": "disabled"}
     assert shown["PrivateDnsNameOptions"]["EnableResourceNameDnsARecord"] is True
+
+
+def test_enhanced_networking_is_there_already_and_user_data_stays(desk, refused, launch):
+    made = launch(UserData="aGVsbG8=")["InstanceId"]
+    desk("StopInstances", InstanceIds=[made])
+    desk("ModifyInstanceAttribute", InstanceId=made, SriovNetSupport={"Value": "simple"})
+    answer = desk("DescribeInstanceAttribute", InstanceId=made, Attribute="userData")
+    assert answer["UserData"] == {"Value": "aGVsbG8="}
+    with refused("InvalidParameterValue", "simple"):
+        desk("ModifyInstanceAttribute", InstanceId=made, SriovNetSupport={"Value": "none"})

@@ -207,3 +207,47 @@ def test_an_attachment_that_has_ended_is_shown_detached_to_who_asks_for_it_by_it
     assert "Attachment" not in shown(desk, made)
     second = desk("AttachNetworkInterface", **attach)["AttachmentId"]
     assert (asked(first), asked(second)) == ([], [(made, "attached")])
+
+
+@pytest.fixture
+def dual(desk):
+    """A subnet with an IPv6 block."""
+    vpc = desk("CreateVpc", CidrBlock="10.8.0.0/16", AmazonProvidedIpv6CidrBlock=True)["Vpc"]
+    block = vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"].replace("/56", "/64")
+    subnet = desk("CreateSubnet", VpcId=vpc["VpcId"], CidrBlock="10.8.1.0/24", Ipv6CidrBlock=block)["Subnet"]
+    return subnet["SubnetId"]
+
+
+def test_the_first_ipv6_address_is_the_primary_one_when_asked(desk, dual, launch, refused):
+    def primaries(interface):
+        return [each["IsPrimaryIpv6"] for each in interface["Ipv6Addresses"]]
+
+    assert primaries(make(desk, dual, Ipv6AddressCount=2, EnablePrimaryIpv6=True)) == [True, False]
+    launched = launch(SubnetId=dual, Ipv6AddressCount=1, EnablePrimaryIpv6=True)
+    assert primaries(launched["NetworkInterfaces"][0]) == [True]
+    late = make(desk, dual, Ipv6AddressCount=1, Description="mine")["NetworkInterfaceId"]
+    desk("ModifyNetworkInterfaceAttribute", NetworkInterfaceId=late, EnablePrimaryIpv6=True)
+    assert primaries(shown(desk, late)) == [True]
+    assert shown(desk, late)["Description"] == "mine"
+    with refused("InvalidParameterValue", "primary"):
+        desk("ModifyNetworkInterfaceAttribute", NetworkInterfaceId=late, EnablePrimaryIpv6=False)
+
+
+def test_type_and_connection_tracking_are_kept_from_the_start(desk, subnet, launch):
+    wanted = {"InterfaceType": "efa", "ConnectionTrackingSpecification": {"UdpTimeout": 40}}
+    for each in (
+        make(desk, subnet, **wanted)["NetworkInterfaceId"],
+        launch(NetworkInterfaces=[{"DeviceIndex": 0, **wanted}])["NetworkInterfaces"][0]["NetworkInterfaceId"],
+    ):
+        assert shown(desk, each)["InterfaceType"] == "efa"
+        assert shown(desk, each)["ConnectionTrackingConfiguration"] == {"UdpTimeout": 40}
+
+
+def test_what_is_not_supported_is_refused_by_name_and_empties_nothing(desk, subnet, refused):
+    made = make(desk, subnet, Description="mine")["NetworkInterfaceId"]
+    with refused("UnsupportedOperation", "EnaSrdSpecification"):
+        desk("ModifyNetworkInterfaceAttribute", NetworkInterfaceId=made, EnaSrdSpecification={"EnaSrdEnabled": True})
+    assert shown(desk, made)["Description"] == "mine"
+    for action in ("AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"):
+        with refused("UnsupportedOperation", "Ipv4Prefixes"):
+            desk(action, NetworkInterfaceId=made, Ipv4Prefixes=["10.0.1.16/28"])
