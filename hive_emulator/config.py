@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hive_emulator.errors import ApiError
-
 if TYPE_CHECKING:
     from hive_emulator.hooks import Hooks
 
@@ -25,16 +23,10 @@ class CloudConfig:
     # How many instances of a type may exist per region: {"g5.xlarge": 0}. Types not named have no limit.
     capacity: dict[str, int] = field(default_factory=dict)
     # Quotas by name, per account and region: "instances", "vcpus", "vpcs", "addresses", "volumes-gib", …
-    # A name that is not set has no limit. The action that enforces a quota documents its name.
+    # All of them, and what holds where a name is not set, are in ``ec2/limits.py``.
     quotas: dict[str, int] = field(default_factory=dict)
     hooks: Hooks | None = None
 
     def zones(self, region: str) -> list[str]:
         """The three zones of a region, in order."""
         return [f"{region}{letter}" for letter in "abc"]
-
-    def check_quota(self, name: str, wanted_total: int, code: str, message: str) -> None:
-        """Refuse with AWS's ``code`` when ``wanted_total`` would pass the quota ``name``."""
-        limit = self.quotas.get(name)
-        if limit is not None and wanted_total > limit:
-            raise ApiError(code, message)

@@ -124,6 +124,7 @@ def _in_default_vpc(call: Call, address: Address) -> bool:
 def associate_address(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     address = _of_call(call, params)
     interface = _interface(call, params)
+    _refuse_of_nat_gateway(address, interface)
     private = params.get("PrivateIpAddress", interface["PrivateIpAddress"])
     if all(each["PrivateIpAddress"] != private for each in interface["PrivateIpAddresses"]):
         raise ApiError(
@@ -137,6 +138,7 @@ def associate_address(call: Call, params: dict[str, Any]) -> dict[str, Any]:
             and address["PrivateIpAddress"] == private
         ):
             return {"AssociationId": address["AssociationId"]}
+        _refuse_of_nat_gateway(address, ids.find(call, "network-interface", address["NetworkInterfaceId"]))
         if params.get("AllowReassociation") is False:
             raise ApiError(
                 "Resource.AlreadyAssociated",
@@ -217,8 +219,13 @@ def disassociate_address(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         address = _of_call(call, params)
     if "AssociationId" not in address:
         raise ApiError("InvalidAssociationID.NotFound", f"The address '{address['PublicIp']}' is not associated")
-    interface = ids.find(call, "network-interface", address["NetworkInterfaceId"])
-    if interface["InterfaceType"] == NAT:
-        raise ApiError("AuthFailure", f"The address '{address['PublicIp']}' belongs to a NAT gateway", 403)
+    _refuse_of_nat_gateway(address, ids.find(call, "network-interface", address["NetworkInterfaceId"]))
     disassociate(call, address)
     return {}
+
+
+def _refuse_of_nat_gateway(address: Address, interface: dict[str, Any]) -> None:
+    """A NAT gateway's address is on its interface for life: nobody else may move it, or put one there."""
+    if interface["InterfaceType"] == NAT:
+        what = f"{address['PublicIp']} on {interface['NetworkInterfaceId']}"
+        raise ApiError("AuthFailure", f"You can't change what a NAT gateway's interface has: {what}", 403)

@@ -147,10 +147,17 @@ def deregister_image(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     call.cloud.delete("image", image["ImageId"])
     results = []
     if params.get("DeleteAssociatedSnapshots"):
-        for snapshot_id in snapshot_ids(image):
-            snapshots.delete_snapshot(call, {"SnapshotId": snapshot_id})
-            results.append({"SnapshotId": snapshot_id, "ReturnCode": "success"})
+        results = [{"SnapshotId": one, "ReturnCode": _delete_snapshot(call, one)} for one in snapshot_ids(image)]
     return {"Return": True, "DeleteSnapshotResults": results}
+
+
+def _delete_snapshot(call: Call, snapshot_id: str) -> str:
+    """What became of it: one that another image needs, or that is somebody else's, stays."""
+    try:
+        snapshots.delete_snapshot(call, {"SnapshotId": snapshot_id})
+    except ApiError as error:
+        return "skipped" if error.code == "InvalidSnapshot.InUse" else "missing-permissions"
+    return "success"
 
 
 def find(call: Call, image_id: str) -> dict[str, Any]:

@@ -52,6 +52,7 @@ def credits(instance_type: str, given: dict[str, Any]) -> str | None:
 
 @action("DescribeInstanceCreditSpecifications")
 def describe_instance_credit_specifications(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    paging.refuse_with_ids(params, "InstanceIds")
     wanted = params.get("InstanceIds")
     found = filters.apply(instances.visible(call, wanted), params.get("Filters"), CREDIT_FILTERS)
     for instance in found if wanted else ():

@@ -34,6 +34,7 @@ FILTERS = filters.table(
 
 @action("DescribeInstanceStatus")
 def describe_instance_status(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    paging.refuse_with_ids(params, "InstanceIds")
     found = instances.visible(call, params.get("InstanceIds"))
     if not params.get("IncludeAllInstances"):
         found = [one for one in found if one["State"]["Name"] == "running"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from hive_emulator import hooks
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import capacity, filters, ids, instance_network, paging, parameters, volume_attachments
+from hive_emulator.ec2 import capacity, filters, ids, instance_network, paging, volume_attachments
 from hive_emulator.ec2.instance_filters import FILTERS
 from hive_emulator.ec2.instance_states import (
     begin,
@@ -35,10 +35,7 @@ _GONE_WITH_IT = (
 
 @action("DescribeInstances")
 def describe_instances(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    if params.get("InstanceIds") and "MaxResults" in params:
-        raise parameters.combination(
-            "The parameter instancesSet cannot be used with the parameter maxResults in the same request"
-        )
+    paging.refuse_with_ids(params, "InstanceIds")
     found = filters.apply(visible(call, params.get("InstanceIds")), params.get("Filters"), FILTERS)
     answer = paging.page("Reservations", found, params, "InstanceId")
     return {**answer, "Reservations": _reservations(answer["Reservations"])}

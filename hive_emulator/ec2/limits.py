@@ -23,7 +23,7 @@ QUOTAS: dict[str, tuple[int | None, str]] = {
     "subnets-per-vpc": (None, "subnets in a VPC"),
     "cidrs-per-vpc": (5, "IPv4 blocks of a VPC, the first one included"),
     "security-groups": (None, "security groups in a region"),
-    "rules-per-security-group": (60, "rules of a security group, in each direction"),
+    "rules-per-security-group": (60, "rules of a security group, in each direction, for IPv4 and for IPv6"),
     "security-groups-per-interface": (5, "security groups of a network interface"),
     "internet-gateways": (None, "internet gateways in a region"),
     "egress-only-internet-gateways": (None, "egress-only internet gateways in a region"),

@@ -225,6 +225,7 @@ def shown(interface: Interface) -> Interface:
 
 @action("DescribeNetworkInterfaces")
 def describe_network_interfaces(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    paging.refuse_with_ids(params, "NetworkInterfaceIds")
     found = ids.find_all(call, "network-interface", params.get("NetworkInterfaceIds"))
     if any(each.get("Name") == "attachment.attachment-id" for each in params.get("Filters", ())):
         found = [_with_last_attachment(each) for each in found]

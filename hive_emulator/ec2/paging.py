@@ -38,6 +38,15 @@ def page(
     return {member: shown, "NextToken": _token(member, start + size, str(shown[-1][key]))}
 
 
+def refuse_with_ids(params: dict[str, Any], member: str) -> None:
+    """Some calls take either ids or pages, and AWS says so."""
+    if params.get(member) and "MaxResults" in params:
+        raise ApiError(
+            "InvalidParameterCombination",
+            f"The parameter {member} cannot be used with the parameter maxResults in the same request",
+        )
+
+
 def _checked_size(size: int, lowest: int, highest: int) -> int:
     if lowest <= size <= highest:
         return size

@@ -7,6 +7,8 @@ from typing import Any
 from hive_emulator.action import Call, action
 from hive_emulator.ec2 import cidrs, dependencies, filters, ids, limits, paging, route_state, tagging
 
+_LOCAL = {"GatewayId": "local", "Origin": "CreateRouteTable", "State": "active"}
+
 FILTERS = filters.table(
     "DescribeRouteTables",
     {
@@ -76,18 +78,22 @@ def association(table_id: str, of: dict[str, str], *, main: bool = False) -> dic
 
 
 def _local_routes(vpc: dict[str, Any]) -> list[dict[str, Any]]:
-    local = {"GatewayId": "local", "Origin": "CreateRouteTable", "State": "active"}
-    return [{"DestinationCidrBlock": block, **local} for block in cidrs.ipv4_blocks(vpc)] + [
-        {"DestinationIpv6CidrBlock": block, **local} for block in cidrs.ipv6_blocks(vpc)
+    return [{"DestinationCidrBlock": block, **_LOCAL} for block in cidrs.ipv4_blocks(vpc)] + [
+        {"DestinationIpv6CidrBlock": block, **_LOCAL} for block in cidrs.ipv6_blocks(vpc)
     ]
 
 
 def refresh_local_routes(call: Call, vpc: dict[str, Any]) -> None:
-    """Gives every table of a VPC the local routes of its present blocks."""
+    """Gives every table of a VPC the local routes of its present blocks; one that was replaced stays so."""
     for table in call.cloud.by("route-table", "VpcId", vpc["VpcId"]):
-        others = [route for route in table["Routes"] if route.get("GatewayId") != "local"]
-        changed = {**table, "Routes": [*_local_routes(vpc), *others]}
-        call.cloud.put("route-table", table["RouteTableId"], changed)
+        before = {_block(route): route for route in table["Routes"] if route["Origin"] == _LOCAL["Origin"]}
+        others = [route for route in table["Routes"] if route["Origin"] != _LOCAL["Origin"]]
+        routes = [before.get(_block(route), route) for route in _local_routes(vpc)]
+        call.cloud.put("route-table", table["RouteTableId"], {**table, "Routes": [*routes, *others]})
+
+
+def _block(route: dict[str, Any]) -> str:
+    return route.get("DestinationCidrBlock") or route["DestinationIpv6CidrBlock"]
 
 
 def forget_subnet(call: Call, vpc_id: str, subnet_id: str) -> None:

@@ -125,7 +125,10 @@ def _target(call: Call, table: dict[str, Any], params: dict[str, Any]) -> Route:
     wanted = params[name]
     if name in _ELSEWHERE:
         raise ApiError(_ELSEWHERE[name], f"The {name} '{wanted}' does not exist")
-    return _FINDERS[name](call, table, wanted)
+    target = _FINDERS[name](call, table, wanted)
+    if "EgressOnlyInternetGatewayId" in target and "DestinationCidrBlock" in params:
+        raise ApiError("InvalidParameterValue", f"{wanted} is a way out for IPv6 only, not for an IPv4 destination")
+    return target
 
 
 def _internet_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:

@@ -30,20 +30,30 @@ def authorize_egress(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def _authorize(call: Call, params: dict[str, Any], *, egress: bool) -> dict[str, Any]:
     group = security_groups.of_call(call, params)
     rules = permissions.flat(call, group, params)
-    existing = {permissions.key(rule) for rule in _rules(call, group, egress)}
+    existing = _rules(call, group, egress)
+    taken = {permissions.key(rule) for rule in existing}
     for rule in rules:
-        _refuse_duplicate(rule, existing)
-    limits.check(
-        call,
-        "rules-per-security-group",
-        lambda: existing,
-        "RulesPerSecurityGroupLimitExceeded",
-        "rules per security group",
-        more=len(rules),
-    )
+        _refuse_duplicate(rule, taken)
+    _check_quota(call, existing, rules)
     tags = tagging.on_create(params, "security-group-rule")
     stored = security_groups.add_rules(call, group, rules, egress=egress, tags=tags)
     return {"Return": True, "SecurityGroupRules": stored}
+
+
+def _check_quota(call: Call, existing: list[Rule], added: list[Rule]) -> None:
+    """IPv4 and IPv6 are counted apart; a rule that names a group or a prefix list counts for both."""
+    for other in ("CidrIpv6", "CidrIpv4"):
+        held = [rule for rule in existing if other not in rule]
+        more = [rule for rule in added if other not in rule]
+        if more:
+            limits.check(
+                call,
+                "rules-per-security-group",
+                lambda: held,  # noqa: B023 - called at once
+                "RulesPerSecurityGroupLimitExceeded",
+                "rules per security group",
+                more=len(more),
+            )
 
 
 def _rules(call: Call, group: dict[str, Any], egress: bool) -> list[Rule]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import filters, ids, paging, parameters, volume_types
+from hive_emulator.ec2 import filters, ids, paging, parameters, volume_types, volumes
 from hive_emulator.errors import ApiError
 
 CHANGE_FILTERS = filters.table(
@@ -41,6 +41,7 @@ STATUS_FILTERS = filters.table(
         "volume-status.status": "VolumeStatus.Status",
     },
 )
+_IOPS_OF_A_NEW_TYPE = 3000  # unless said otherwise, also of those that need to be told at their creation
 _MEMBERS = ("Size", "VolumeType", "Iops", "Throughput", "MultiAttachEnabled")
 
 
@@ -50,6 +51,7 @@ def modify_volume(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     if not any(member in params for member in _MEMBERS):
         raise parameters.combination("Must specify at least one of size, volumeType, iops, throughput")
     figures = _figures(old, params)
+    volumes.check_quota(call, figures["Size"] - old["Size"])
     change = _change(call, old, figures, params.get("MultiAttachEnabled", old["MultiAttachEnabled"]))
     new = {key: value for key, value in old.items() if key not in ("Iops", "Throughput")}
     new |= {**figures, "MultiAttachEnabled": change["TargetMultiAttachEnabled"], "_Modification": change}
@@ -66,8 +68,9 @@ def _figures(old: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
     if params.get("MultiAttachEnabled") and kind is not None and not kind.multi_attach:
         raise parameters.combination(f"Multi-Attach is not supported for {volume_type} volumes.")
     # Figures stay as they are only while the type does, and only where they are the user's to choose.
-    same = volume_type == old["VolumeType"] and kind is not None and kind.iops is not None
-    iops = params.get("Iops", old.get("Iops") if same else None)
+    theirs = kind is not None and kind.iops is not None
+    same = theirs and volume_type == old["VolumeType"]
+    iops = params.get("Iops", old.get("Iops") if same else _IOPS_OF_A_NEW_TYPE if theirs else None)
     throughput = params.get("Throughput", old.get("Throughput") if same else None)
     return volume_types.performance(volume_type, size, iops, throughput).members()
 
@@ -91,16 +94,16 @@ def _change(call: Call, old: dict[str, Any], new: dict[str, Any], multi_attach: 
 
 @action("DescribeVolumesModifications")
 def describe_volumes_modifications(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    volumes = ids.find_all(call, "volume", params.get("VolumeIds"))
-    for volume in volumes if params.get("VolumeIds") else ():
+    found = ids.find_all(call, "volume", params.get("VolumeIds"))
+    for volume in found if params.get("VolumeIds") else ():
         if "_Modification" not in volume:
             raise ApiError(
                 "InvalidVolumeModification.NotFound",
                 f"Modification for volume '{volume['VolumeId']}' does not exist.",
             )
-    changes = [volume["_Modification"] for volume in volumes if "_Modification" in volume]
-    found = filters.apply(changes, params.get("Filters"), CHANGE_FILTERS)
-    return paging.page("VolumesModifications", found, params, "VolumeId", lowest=1)
+    changes = [volume["_Modification"] for volume in found if "_Modification" in volume]
+    chosen = filters.apply(changes, params.get("Filters"), CHANGE_FILTERS)
+    return paging.page("VolumesModifications", chosen, params, "VolumeId", lowest=1)
 
 
 @action("DescribeVolumeStatus")

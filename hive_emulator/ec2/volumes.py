@@ -11,6 +11,7 @@ from hive_emulator.ec2 import (
     encryption,
     filters,
     ids,
+    limits,
     paging,
     parameters,
     snapshots,
@@ -58,7 +59,7 @@ def create(call: Call, params: dict[str, Any], zone: str, tags: tagging.Tags) ->
     volume_type = params.get("VolumeType", volume_types.DEFAULT)
     size = _size(params, source)
     figures = volume_types.performance(volume_type, size, params.get("Iops"), params.get("Throughput"))
-    _check_quota(call, size)
+    check_quota(call, size)
     volume_id = ids.new("vol")
     return call.cloud.put(
         "volume",
@@ -137,10 +138,10 @@ def _multi_attach(params: dict[str, Any], volume_type: str) -> bool:
     return wanted
 
 
-def _check_quota(call: Call, size: int) -> None:
-    """Quota "volumes-gib": all volumes of an account and region together."""
-    if "volumes-gib" in call.config.quotas:
-        total = size + sum(volume["Size"] for volume in call.cloud.all("volume"))
-        call.config.check_quota(
-            "volumes-gib", total, "VolumeLimitExceeded", "You have exceeded your maximum gibibytes of volumes."
-        )
+def check_quota(call: Call, more: int) -> None:
+    """Refuses ``more`` GiB than all volumes of an account and region may have together."""
+
+    def held() -> range:
+        return range(sum(volume["Size"] for volume in call.cloud.all("volume")))
+
+    limits.check(call, "volumes-gib", held, "VolumeLimitExceeded", "GiB of volumes", more=more)

@@ -212,6 +212,18 @@ class TestAttributes:
     def test_other_attributes_can_be_asked_for(self, desk, mine, attribute, member):
         assert desk("DescribeImageAttribute", ImageId=mine, Attribute=attribute)[member]
 
+    def test_a_snapshot_that_another_image_needs_stays_and_so_does_a_stock_one(self, desk, mine, debian):
+        [disk] = desk("DescribeImages", ImageIds=[mine])["Images"][0]["BlockDeviceMappings"]
+        [stock] = desk("DescribeImages", ImageIds=[debian])["Images"][0]["BlockDeviceMappings"]
+        same = [{"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": disk["Ebs"]["SnapshotId"]}}]
+        desk("RegisterImage", Name="twin", RootDeviceName="/dev/xvda", BlockDeviceMappings=same)
+        answer = desk("DeregisterImage", ImageId=mine, DeleteAssociatedSnapshots=True)
+        assert [each["ReturnCode"] for each in answer["DeleteSnapshotResults"]] == ["skipped"]
+        root = stock["DeviceName"]
+        other = desk("RegisterImage", Name="other", RootDeviceName=root, BlockDeviceMappings=[stock])["ImageId"]
+        answer = desk("DeregisterImage", ImageId=other, DeleteAssociatedSnapshots=True)
+        assert [each["ReturnCode"] for each in answer["DeleteSnapshotResults"]] == ["missing-permissions"]
+
     def test_a_deregistered_image_is_gone_and_its_snapshots_go_when_asked(self, desk, refused, mine):
         answer = desk("DeregisterImage", ImageId=mine, DeleteAssociatedSnapshots=True)
         assert answer["DeleteSnapshotResults"][0]["ReturnCode"] == "success"

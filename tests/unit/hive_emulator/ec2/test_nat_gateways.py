@@ -105,3 +105,14 @@ def test_an_unknown_id_is_not_found_and_a_strange_one_malformed(desk, refused):
         shown(desk, "nat-0123456789abcdef0")
     with refused("NatGatewayMalformed"):
         shown(desk, "gateway")
+
+
+def test_the_address_of_a_gateway_is_not_moved_and_its_interface_gets_no_other(desk, subnet, nat, address, refused):
+    place = shown(desk, nat)["NatGatewayAddresses"]
+    own = desk("CreateNetworkInterface", SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
+    other = desk("AllocateAddress")["AllocationId"]
+    with refused("AuthFailure", "NAT gateway"):
+        desk("AssociateAddress", AllocationId=address, NetworkInterfaceId=own)
+    with refused("AuthFailure", "NAT gateway"):
+        desk("AssociateAddress", AllocationId=other, NetworkInterfaceId=place[0]["NetworkInterfaceId"])
+    assert desk("DescribeAddresses", AllocationIds=[address])["Addresses"][0]["AssociationId"]

@@ -75,3 +75,17 @@ def test_a_token_of_another_call_is_refused():
     with pytest.raises(ApiError) as caught:
         paging.page("Rs", RECORDS, {"MaxResults": 5, "NextToken": other["NextToken"]}, "Id")
     assert caught.value.code == "InvalidNextToken"
+
+
+@pytest.mark.parametrize(
+    ("action", "member"),
+    [
+        ("DescribeInstances", "InstanceIds"),
+        ("DescribeInstanceStatus", "InstanceIds"),
+        ("DescribeInstanceCreditSpecifications", "InstanceIds"),
+        ("DescribeNetworkInterfaces", "NetworkInterfaceIds"),
+    ],
+)
+def test_some_calls_take_either_ids_or_pages(desk, refused, action, member):
+    with refused("InvalidParameterCombination", member):
+        desk(action, **{member: ["x-1"], "MaxResults": 5})

@@ -163,3 +163,22 @@ def test_associations_stay_in_one_network(desk, subnet, table, refused):
         desk("AssociateRouteTable", RouteTableId=table)
     with refused("InvalidRouteTableID.NotFound"):
         shown(desk, "rtb-0123456789abcdef0")
+
+
+def test_an_egress_only_gateway_takes_no_ipv4(desk, vpc, table, refused):
+    way_out = desk("CreateEgressOnlyInternetGateway", VpcId=vpc)["EgressOnlyInternetGateway"]
+    gateway = way_out["EgressOnlyInternetGatewayId"]
+    for member in ("EgressOnlyInternetGatewayId", "GatewayId"):
+        with refused("InvalidParameterValue", "IPv6 only"):
+            desk("CreateRoute", RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", **{member: gateway})
+    desk("CreateRoute", RouteTableId=table, DestinationIpv6CidrBlock="::/0", EgressOnlyInternetGatewayId=gateway)
+
+
+def test_a_local_route_that_was_replaced_stays_so_when_the_vpc_gets_a_block(desk, vpc, subnet, table):
+    middle = desk("CreateNetworkInterface", SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
+    desk("ReplaceRoute", RouteTableId=table, DestinationCidrBlock="10.0.0.0/16", NetworkInterfaceId=middle)
+    desk("AssociateVpcCidrBlock", VpcId=vpc, CidrBlock="10.5.0.0/16")
+    [shown] = desk("DescribeRouteTables", RouteTableIds=[table])["RouteTables"]
+    targets = {route["DestinationCidrBlock"]: route.get("NetworkInterfaceId", "local") for route in shown["Routes"]}
+    assert targets == {"10.0.0.0/16": middle, "10.5.0.0/16": "local"}
+    assert len(shown["Routes"]) == 2

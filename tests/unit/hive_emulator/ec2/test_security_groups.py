@@ -177,6 +177,18 @@ def test_sixty_rules_in_each_direction_are_the_limit(desk, group, refused):
     desk("AuthorizeSecurityGroupEgress", GroupId=group, IpPermissions=[tcp(99)])
 
 
+def test_rules_for_ipv4_and_ipv6_are_counted_apart_and_a_group_as_both(desk, group, refused):
+    ports = [{"IpProtocol": "tcp", "FromPort": port, "ToPort": port} for port in range(60)]
+    allow(desk, group, *(tcp(port) for port in range(60)))
+    allow(desk, group, *({**one, "Ipv6Ranges": [{"CidrIpv6": "::/0"}]} for one in ports[:59]))
+    with refused("RulesPerSecurityGroupLimitExceeded"):
+        allow(desk, group, {**ports[0], "UserIdGroupPairs": [{"GroupId": group}]})
+    desk("RevokeSecurityGroupIngress", GroupId=group, IpPermissions=[tcp(0)])
+    allow(desk, group, {**ports[0], "UserIdGroupPairs": [{"GroupId": group}]})
+    with refused("RulesPerSecurityGroupLimitExceeded"):
+        allow(desk, group, {**ports[59], "Ipv6Ranges": [{"CidrIpv6": "::/0"}]})
+
+
 def test_revoke_by_permission_by_id_and_in_the_form_of_old(desk, group):
     allow(desk, group, tcp(80), tcp(81), tcp(82))
     answer = desk("RevokeSecurityGroupIngress", GroupId=group, IpPermissions=[tcp(80)])

@@ -87,7 +87,9 @@ def test_a_quota_on_all_volumes_together_is_kept(desk, refused, volume):
     volume(Size=15)
     with refused("VolumeLimitExceeded"):
         volume(Size=6)
-    volume(Size=5)
+    made = volume(Size=5)["VolumeId"]
+    with refused("VolumeLimitExceeded", "volumes-gib"):
+        desk("ModifyVolume", VolumeId=made, Size=6)
 
 
 class TestModify:
@@ -109,13 +111,14 @@ class TestModify:
         [changed] = desk("DescribeVolumes")["Volumes"]
         assert changed["Iops"] == 360
         assert "Throughput" not in changed
+        desk("ModifyVolume", VolumeId=made, VolumeType="io2")
+        assert desk("DescribeVolumes")["Volumes"][0]["Iops"] == 3000
 
     @pytest.mark.parametrize(
         ("params", "code", "word"),
         [
             ({"Size": 4}, "InvalidParameterValue", "smaller"),
             ({}, "InvalidParameterCombination", "size"),
-            ({"VolumeType": "io2"}, "MissingParameter", "iops"),
             ({"Throughput": 2000}, "InvalidParameterValue", "1000"),
             ({"MultiAttachEnabled": True}, "InvalidParameterCombination", "gp3"),
         ],
