@@ -4,6 +4,7 @@ away what another master has settled.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from saltform.errors import SaltformError
@@ -13,6 +14,7 @@ from saltform.operations.deciding import rules
 from saltform.operations.kept_plans import forget_settled
 from saltform.operations.permission import who_may_approve
 from saltform.operations.result import result
+from saltform.operations.resumable import check_not_overtaken
 from saltform.operations.services import Services
 from saltform.operations.standing import EXPIRED, TURNED_DOWN, WAITING, standing
 from saltform.report.words import plural
@@ -23,21 +25,27 @@ SOON = 0.25  # of a request's time: when less is left, who has to act is told ag
 
 
 def approvals(services: Services, environment: str | None = None) -> dict[str, Any]:
-    """Every request that isn't settled, of one environment or of all."""
+    """Every request that isn't settled, of one environment or of all. Of a run that can't go on any more: why."""
     found, notes = [], []
     forget_settled(services)
     if environment:
         rules(services, environment)  # misspelt?
-    for request in services.runlog.approvals.all(environment):
-        record = services.runlog.run(request.run)
+    for run, requests in groupby(services.runlog.approvals.all(environment), lambda each: each.run):
+        record = services.runlog.run(run)
         try:
-            entry = _entry(services, record, request)
+            check_not_overtaken(services, record)
         except SaltformError as error:
-            notes.append(f"{request.environment}/{request.component} of run {request.run}: {error}")
+            notes.append(f"{record.environment}: {error}")
             continue
-        if entry["standing"] != TURNED_DOWN:
-            found.append(entry)
-            _remind(services, request, entry)
+        for request in requests:
+            try:
+                entry = _entry(services, record, request)
+            except SaltformError as error:
+                notes.append(f"{request.environment}/{request.component} of run {run}: {error}")
+                continue
+            if entry["standing"] != TURNED_DOWN:
+                found.append(entry)
+                _remind(services, request, entry)
     waiting = sum(entry["standing"] == WAITING for entry in found)
     summary = f"{plural(waiting, 'plan')} {'waits' if waiting == 1 else 'wait'} for approval"
     return result("approvals", environment=environment or "", summary=summary, requests=found, notes=notes)

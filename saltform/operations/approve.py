@@ -8,6 +8,7 @@ from saltform.operations.approving import request_entry
 from saltform.operations.deciding import Decisions
 from saltform.operations.options import is_dry
 from saltform.operations.result import result
+from saltform.operations.resumable import check_not_overtaken
 from saltform.operations.services import Services
 from saltform.runlog.approvals import APPROVED
 
@@ -18,6 +19,7 @@ def approve(
     """Agree, and say what is still missing."""
     about, dry = Decisions.about(services, run, components), is_dry(dry_run)
     about.check_open()
+    check_not_overtaken(services, about.record)  # it could not be applied any more
     about.check_allowed(not_author=True)
     if not dry:
         about.decide(APPROVED, comment)

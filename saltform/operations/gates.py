@@ -16,6 +16,7 @@ from typing import Any
 
 from saltform.config import Environment
 from saltform.operations.health import unwell
+from saltform.operations.resumable import changed
 from saltform.operations.services import Services
 from saltform.operations.snapshot import RESUMABLE
 from saltform.report.words import duration
@@ -71,9 +72,7 @@ def _last_run(services: Services, environment: str) -> Gate:
 
 def _changing(services: Services, environment: str) -> Iterator[RunRecord]:
     """The runs that changed something, the newest first."""
-    for record in services.runlog.runs(environment, ALL, verbs=RESUMABLE):
-        if record.status != "abandoned" and not record.options.get("dry_run"):
-            yield record
+    return filter(changed, services.runlog.runs(environment, ALL, verbs=RESUMABLE))
 
 
 def _whole(environment: str, records: Records) -> Gate:

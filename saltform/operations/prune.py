@@ -28,7 +28,7 @@ from saltform.operations import auditing, errored
 from saltform.operations.kept_plans import forget_settled
 from saltform.operations.options import bad, flag
 from saltform.operations.result import result
-from saltform.operations.resume import check_resumable, unfinished
+from saltform.operations.resumable import check_resumable, unfinished
 from saltform.operations.services import Services
 from saltform.operations.snapshot import read_snapshot
 from saltform.report.words import plural, size

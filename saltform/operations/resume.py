@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltform.config.load import ROOT
-from saltform.errors import Cancelled, Locked, ModuleError, SaltformError, UnknownName
+from saltform.errors import Cancelled, ModuleError, UnknownName
 from saltform.operations import auditing, promote, rollback, undoing
 from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, is_dry
-from saltform.operations.renames import renamed_since
 from saltform.operations.result import result
+from saltform.operations.resumable import STOPPED, check_resumable, last_seen, unfinished
 from saltform.operations.running import DONE
 from saltform.operations.services import Services
 from saltform.operations.snapshot import RESUMABLE, Snapshot, gone_on_with, kept_part, read_snapshot, same
@@ -30,18 +30,6 @@ from saltform.status import Status
 from saltform.workers import cancelling
 
 LOOK_EVERY = 0.1
-_STOPPED = ("failed", "cancelled", "waiting")
-_TOUCHED = tuple(
-    status.value
-    for status in (  # not only looked at
-        Status.RUNNING,
-        Status.APPLIED,
-        Status.DESTROYED,
-        Status.ROLLED_BACK,
-        Status.FAILED,
-        Status.CANCELLED,
-    )
-)
 _HALF_DONE = (Status.RUNNING, Status.FAILED, Status.CANCELLED)
 
 
@@ -86,75 +74,18 @@ def _preview(services: Services, record: RunRecord, snapshot: Snapshot) -> dict[
     )
 
 
-def check_resumable(services: Services, record: RunRecord) -> None:
-    """Say why a run can't be resumed or abandoned, if it can't."""
-    if services.locks.run_alive(record.id):
-        raise Locked(
-            f"run {record.id} is still running",
-            f"{record.verb} {record.environment} by {record.author}, process {record.pid} on {record.host}",
-            f"wait for it, or: salt-run infrastructure.cancel {record.id}",
-        )
-    if record.verb not in RESUMABLE:
-        raise _refused(record, f"a run of {record.verb} has nothing to go on with", f"run {record.verb} again")
-    if record.status in ("done", "abandoned"):
-        raise _refused(record, f"it is {record.status}", "")
-    if record.rolled_back_by:
-        fix = f"deploy again; or, if the rollback did not end: salt-run infrastructure.resume {record.rolled_back_by}"
-        raise _refused(record, f"it was rolled back by run {record.rolled_back_by}", fix)
-    again = f"deploy again; salt-run infrastructure.abandon {record.id} puts it away"
-    later = [
-        item
-        for item in services.runlog.runs(record.environment, ALL, verbs=RESUMABLE, after=record.started)
-        if _changed(item) and _in_the_way(services, record, item)
-    ]
-    if later:
-        found = f"run {later[-1].id} ({later[-1].verb} by {later[-1].author}) came after it"
-        raise _refused(record, found, again)
-    became = renamed_since(services, record.environment, record.started)
-    gone = [f"{old} became {became[old]} since" for old in record.graph if old in became]
-    if gone:  # it would be built a second time
-        raise _refused(record, ", ".join(gone), again)
-
-
-def unfinished(services: Services, record: RunRecord) -> bool:
-    """Whether a run stopped before it was through."""
-    stopped = record.status in _STOPPED or (record.status == "running" and not services.locks.run_alive(record.id))
-    return stopped and record.verb in RESUMABLE and not record.rolled_back_by
-
-
 def _wanted(services: Services, run: str | None) -> RunRecord:
     if run and run != "last":
         return services.runlog.run(run)
-    for record in services.runlog.runs(limit=ALL, verbs=RESUMABLE, statuses=("running", *_STOPPED)):
+    for record in services.runlog.runs(limit=ALL, verbs=RESUMABLE, statuses=("running", *STOPPED)):
         if unfinished(services, record):
             return record
     raise UnknownName("run to resume", "", [])
 
 
-def _changed(item: RunRecord) -> bool:
-    return item.status != "abandoned" and not item.options.get("dry_run")
-
-
-def _in_the_way(services: Services, record: RunRecord, later: RunRecord) -> bool:
-    """A run that waited for people for a day is not in vain because others went on: only if they touched the same."""
-    if record.status != "waiting":
-        return True
-    return any(step.component in record.graph and step.status in _TOUCHED for step in services.runlog.steps(later.id))
-
-
-def _refused(record: RunRecord, detail: str, fix: str) -> SaltformError:
-    return SaltformError(f"run {record.id} can't be resumed", detail, fix, run=record.id)
-
-
 def _ended(services: Services, record: RunRecord) -> str:
     words = {"failed": "had failed", "cancelled": "was cancelled", "waiting": "had waited for approval"}
     return words.get(record.status, f"died (last seen {last_seen(services, record)})")
-
-
-def last_seen(services: Services, record: RunRecord) -> str:
-    """The last moment of which there is a record."""
-    steps = services.runlog.steps(record.id)
-    return max([record.started, record.heartbeat, *(step.ended or step.started for step in steps)])
 
 
 def _differences(services: Services, environment: str, snapshot: Snapshot) -> list[str]:

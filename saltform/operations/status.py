@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.errors import CredentialError, StateError
+from saltform.errors import CredentialError, SaltformError, StateError
 from saltform.operations import errored
 from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.operations.result import result
-from saltform.operations.resume import last_seen
+from saltform.operations.resumable import check_not_overtaken, last_seen
 from saltform.operations.services import Services
 from saltform.report.words import plural
+from saltform.runlog import RunRecord
 from saltform.workspace.root import Unknown
 
 
@@ -109,7 +110,12 @@ def _dead_runs(services: Services, environment: str) -> list[str]:
 
 
 def _waiting_runs(services: Services, environment: str) -> list[str]:
-    return [
-        f"run {run.id} ({run.verb} by {run.author}) waits for approval: salt-run infrastructure.approve {run.id}"
-        for run in services.runlog.runs(environment, statuses=("waiting",))
-    ]
+    return [_waits(services, run) for run in services.runlog.runs(environment, statuses=("waiting",))]
+
+
+def _waits(services: Services, run: RunRecord) -> str:
+    try:
+        check_not_overtaken(services, run)
+    except SaltformError as error:
+        return f"{error.summary}, though it waits for approval: {error.detail}: {error.fix}"
+    return f"run {run.id} ({run.verb} by {run.author}) waits for approval: salt-run infrastructure.approve {run.id}"

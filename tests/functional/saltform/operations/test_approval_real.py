@@ -376,6 +376,12 @@ def test_a_run_that_came_after_and_touched_the_same_ends_the_waiting(asked):
     rule(asked, when="never")
     assert asked.deploy(components=["networking"])["retcode"] == 0
     assert "came after it" in resume(asked, run)["error"]["detail"]
+    listed = asked.call("approvals", "staging")
+    assert (listed["requests"], listed["summary"]) == ([], "0 plans wait for approval")
+    assert [f"run {run} can't be resumed" in note and "came after it" in note for note in listed["notes"]] == [True]
+    (note,) = asked.call("status", "staging")["notes"]
+    assert "can't be resumed" in note and f"abandon {run}" in note
+    assert "came after it" in as_(asked, "bob", "approve", run)["error"]["detail"]
     assert asked.call("abandon", run)["retcode"] == 0
     assert kept(asked, run) == []
     assert as_(asked, "bob", "approve", run)["error"]["summary"] == f"nothing of run {run} waits for approval"
