@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from saltform.config.backends import block
@@ -19,7 +19,7 @@ from saltform.process import clean_environment
 from saltform.runlog import StepRecord
 from saltform.terraform import init, state
 from saltform.terraform.session import Session
-from saltform.tfstate import Head, Output, State, read
+from saltform.tfstate import Head, Output, State, States, read
 from saltform.workspace import root as roots
 from saltform.workspace.folder import ROOT_FILE
 
@@ -70,14 +70,14 @@ def pull(session: Session, name: str) -> tuple[bytes, State | None]:
     return content, found
 
 
-class PulledStates:
+class PulledStates(States):
     """States that only terraform can read."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._pulled: dict[tuple[str, str], State | None] = {}
 
-    def pull(self, environment: str, component: str) -> None:
+    def look_again(self, environment: str, component: str) -> None:
         """It may have changed: terraform is asked, and its answer stands from now on."""
         with at_backend(self._opened, component, self._opened.component(component).backend) as session:
             self._pulled[environment, component] = pull(session, component)[1]
@@ -96,12 +96,8 @@ class PulledStates:
             outputs = {name: Output(value) for name, value in copy.ordinary.items()}
             return State(copy.serial, copy.lineage, "", outputs, copy.resources)
         if where not in self._pulled:
-            self.pull(environment, component)
+            self.look_again(environment, component)
         return self._pulled[where]
-
-    def outputs(self, environment: str, component: str) -> Mapping[str, Output]:
-        found = self.read(environment, component)
-        return found.outputs if found else {}
 
     def _copy(self, environment: str, component: str) -> StateCopy | None:
         """The run log's copy, as long as it is what the last good apply left: after any other, terraform is asked."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from saltform.config.backends import KINDS, decode, encode, place
 from saltform.config.types import NOTHING, Backend, Component
@@ -35,7 +35,7 @@ class BackendStates:
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._local = LocalStates(opened.services.settings.state_dir)
-        self._readers: dict[str, Any] = {}
+        self._readers: dict[str, States] = {}
         self._loans: list[Loan] = []
         self._where: dict[tuple[str, str], Backend] = {}
         self._lock = threading.RLock()
@@ -63,7 +63,7 @@ class BackendStates:
         Nor is a server that doesn't answer, or one that there are no credentials for. `known` is what an earlier
         process read, and the mark that it had: only what has another one is read.
         """
-        groups: dict[Any, list[str]] = {}
+        groups: dict[States, list[str]] = {}
         refused: dict[str, SaltformError] = {}
         for name in names:
             if self._backend(name).type == "local":
@@ -72,11 +72,10 @@ class BackendStates:
             try:
                 if backend in refused:
                     raise refused[backend]
-                reader: Any = self.reader(self._opened.name, name)
-                if hasattr(reader, "read_many"):
-                    groups.setdefault(reader, []).append(name)
-                    if name in known:
-                        reader.recall(self._opened.name, name, *known[name])
+                reader = self.reader(self._opened.name, name)
+                groups.setdefault(reader, []).append(name)
+                if name in known:
+                    reader.recall(self._opened.name, name, *known[name])
             except StateError as error:  # of this one alone
                 self._glanced[name] = error
             except SaltformError as error:
@@ -96,9 +95,7 @@ class BackendStates:
     def last(self, component: str) -> Kept | None:
         """What was read last of a state on a server, and its mark."""
         with contextlib.suppress(SaltformError):
-            reader = self.reader(self._opened.name, component)
-            if hasattr(reader, "last"):
-                return cast("Kept", reader.last(self._opened.name, component))
+            return self.reader(self._opened.name, component).last(self._opened.name, component)
         return None
 
     def outputs(self, environment: str, component: str) -> Mapping[str, Output]:
@@ -107,28 +104,25 @@ class BackendStates:
 
     def look_again(self, environment: str, component: str) -> None:
         """Terraform has been at work on it: what is known of a state that only terraform can read is old."""
-        if component in self._glanced:
-            return
-        reader = self.reader(environment, component)
-        if hasattr(reader, "pull"):
-            reader.pull(environment, component)
+        if component not in self._glanced:
+            self.reader(environment, component).look_again(environment, component)
 
     def note_versions(self, environment: str, component: str) -> None:
         """Before an apply: where the backend doesn't keep what a state was before, that becomes a note, once."""
         backend, reader = self._backend(component), self.reader(environment, component)
         name = place(Backend(backend.type, _shared(backend)))
-        keeps = getattr(reader, "keeps_versions", None)
         if backend.type not in _HAVE_VERSIONS:
             self._opened.note(f"no earlier versions of states are kept in {name}")
-        elif keeps is None:
+            return
+        kept = reader.keeps_versions()
+        if kept is None:
             self._opened.note(f"whether earlier versions of states are kept in {name} can't be told from here")
-        elif not keeps():
+        elif not kept:
             self._opened.note(f"no earlier versions of states are kept in {name}; switch the bucket's versioning on")
 
     def close(self) -> None:
         for reader in self._readers.values():
-            if hasattr(reader, "close"):
-                reader.close()
+            reader.close()
         for loan in self._loans:
             loan.close()
         self._readers.clear()
@@ -145,8 +139,7 @@ class BackendStates:
             self._where[environment, component] = backend
             if key not in self._readers:
                 self._readers[key] = self._open(backend, component)
-            reader: States = self._readers[key]
-            return reader
+            return self._readers[key]
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -197,12 +190,16 @@ class BackendStates:
             f"cp {kept} {path}" if kept.exists() else "salt-run infrastructure.restore FILE   # of your last backup"
         )
 
-    def _open(self, backend: Backend, component: str) -> Any:
+    def _open(self, backend: Backend, component: str) -> States:
         environment = self._opened.name
         asked = Component(environment, component, "", backend=backend)
         loan = self._opened.lender.lend(asked)
         self._loans.append(loan)
-        readers: Mapping[str, Callable[[Backend, Loan], Any]] = {"s3": self._s3, "pg": self._pg, "http": self._http}
+        readers: Mapping[str, Callable[[Backend, Loan], States]] = {
+            "s3": self._s3,
+            "pg": self._pg,
+            "http": self._http,
+        }
         if backend.type not in readers or not _readable(backend):
             from saltform.operations.pulling import PulledStates  # by terraform itself
 
@@ -212,20 +209,20 @@ class BackendStates:
     def _setting(self, name: str) -> Callable[[str, str], str]:
         return lambda environment, component: str(self._where[environment, component].settings[name])
 
-    def _s3(self, backend: Backend, loan: Loan) -> Any:
+    def _s3(self, backend: Backend, loan: Loan) -> States:
         from saltform.credentials.aws import states_client
         from saltform.tfstate.s3 import S3States
 
         client = states_client(backend.settings, loan.backend)
         return S3States(client, str(backend.settings["bucket"]), self._setting("key"))
 
-    def _pg(self, backend: Backend, loan: Loan) -> Any:
+    def _pg(self, backend: Backend, loan: Loan) -> States:
         from saltform.tfstate.pg import PgStates, connection
 
         address = str(backend.settings.get("conn_str") or "")
         return PgStates(lambda: connection(address, _fresh(loan)), self._setting("schema_name"))
 
-    def _http(self, backend: Backend, loan: Loan) -> Any:
+    def _http(self, backend: Backend, loan: Loan) -> States:
         from saltform.tfstate.http import HttpStates
 
         def login() -> tuple[str, str] | None:

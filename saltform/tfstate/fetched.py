@@ -10,13 +10,14 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from saltform.errors import StateError, StatesAway
-from saltform.tfstate.document import Head, Output, State, read
+from saltform.tfstate.document import Head, State, read
+from saltform.tfstate.states import States
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Kept:
     seen: datetime
 
 
-class FetchedStates(ABC):
+class FetchedStates(States):
     """A reader of states on a server. Safe for threads."""
 
     at_once = 16  # fetches in parallel
@@ -73,10 +74,6 @@ class FetchedStates(ABC):
         state = self.read(environment, component)
         return state.head if state else None
 
-    def outputs(self, environment: str, component: str) -> Mapping[str, Output]:
-        state = self.read(environment, component)
-        return state.outputs if state else {}
-
     def read_many(self, environment: str, components: Iterable[str]) -> dict[str, State | StateError | None]:
         """All of these; one that can't be read is its error. Raises only if nothing can be asked at all."""
         names = list(components)
@@ -106,7 +103,6 @@ class FetchedStates(ABC):
         return found
 
     def recall(self, environment: str, component: str, mark: str, state: State) -> None:
-        """What an earlier process read under this mark."""
         self._keep((environment, component), mark, state)
 
     def last(self, environment: str, component: str) -> Kept | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from saltform.errors import StateError
 from saltform.files import make_folder
 from saltform.layout import STATE_FILE, Layout
-from saltform.tfstate.document import VERSION, Head, Output, State, read
+from saltform.tfstate.document import VERSION, Head, State, read
+from saltform.tfstate.states import States
 from saltform.tfstate.versions import newest_version
 
 LOCK_NOTE = ".terraform.tfstate.lock.info"  # says who; the lock itself is the kernel's
@@ -22,7 +22,7 @@ _BEGINNING = re.compile(
 _ENOUGH = 512
 
 
-class LocalStates:
+class LocalStates(States):
     """The states of one master, as the backend `local` of generated roots writes them."""
 
     def __init__(self, state_dir: Path) -> None:
@@ -66,10 +66,6 @@ class LocalStates:
         if not content and not _was_stored(path):
             return None  # made by terraform to lock it, and left by one that was killed before it stored anything
         return read(content, str(path))
-
-    def outputs(self, environment: str, component: str) -> Mapping[str, Output]:
-        state = self.read(environment, component)
-        return state.outputs if state else {}
 
 
 def _was_stored(path: Path) -> bool:

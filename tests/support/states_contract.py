@@ -10,7 +10,7 @@ import json
 import pytest
 
 from saltform.errors import StateError
-from saltform.tfstate import Head, Output
+from saltform.tfstate import Head, Output, State, States
 
 
 def state(serial=3, value="x", padding=0):
@@ -41,6 +41,18 @@ def state(serial=3, value="x", padding=0):
 
 
 class StatesContract:
+    def test_every_reader_can_be_asked_everything(self, bench):
+        """Whoever reads states doesn't ask first what kind of reader it has."""
+        bench.store("staging", "net", state())
+        reader: States = bench.reader
+        assert isinstance(reader, States)
+        reader.recall("staging", "old", "a mark", State(1, "l-0", "", {}, []))
+        found = reader.read_many("staging", ["net"]).get("net") or reader.read("staging", "net")
+        assert found.head == Head(3, "l-1")
+        reader.look_again("staging", "net")
+        assert getattr(reader.last("staging", "net"), "state", found) == found
+        assert reader.keeps_versions() in (None, True, False)
+
     def test_a_component_that_was_never_applied_has_no_state(self, bench):
         assert bench.reader.head("staging", "net") is None
         assert bench.reader.read("staging", "net") is None
