@@ -37,6 +37,11 @@ class Seen:
     note: str = ""
     began: float = 0.0
     ended: float = 0.0
+    called: str = ""  # where a check has a word of its own for what it found
+
+    @property
+    def word(self) -> str:
+        return self.called or self.status.value
 
     @property
     def at_work(self) -> bool:
@@ -79,19 +84,19 @@ class Progress:
         self._thread = threading.Thread(target=watch, name="saltform-progress", daemon=True)
         self._thread.start()
 
-    def step(self, component: str, status: Status, note: str = "") -> None:
-        """A component's status; while it is at work, the note says at what."""
+    def step(self, component: str, status: Status, note: str = "", called: str = "") -> None:
+        """A component's status and what that is called; while it is at work, the note says at what."""
         with self._lock:
             now = self._clock()
             seen = self._board.components.setdefault(component, Seen(Status.PENDING))
             was_at_work, before = seen.at_work, seen.status
-            seen.status, seen.note = status, clean(note)
+            seen.status, seen.note, seen.called = status, clean(note), called
             if seen.at_work and not was_at_work:
                 seen.began = now
             if status.terminal and before is not status:
                 seen.ended = now
                 if not self._terminal and status is not Status.UNCHANGED:
-                    self._stamped(f"{component} {status} {seen.note}".rstrip())
+                    self._stamped(f"{component} {seen.word} {seen.note}".rstrip())
 
     def finish(self, summary: str = "") -> None:
         """The run is over: the live table goes away, and a summary is left if there is one."""

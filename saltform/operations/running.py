@@ -269,7 +269,8 @@ class Run:
             if counts.get(name)
         )
         if services.progress is not None:
-            services.progress.step(step.component, Status(step.status), note)
+            found = step.details.get("check", {}).get("status", "")
+            services.progress.step(step.component, Status(step.status), note, found)
         services.events.fire(
             step_tag(services.run_id, step.component, step.status),
             {

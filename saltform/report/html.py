@@ -60,9 +60,11 @@ def render(record: Record, graph: Graph | None = None) -> str:
     )
 
 
-def _tally(steps: Mapping[str, Record]) -> list[tuple[Status, int]]:
-    found = Counter(Status(step["status"]) for step in steps.values())
-    return [(status, found[status]) for status in Status if found[status]]
+def _tally(steps: Mapping[str, Record]) -> list[tuple[Status, str, int]]:
+    """How many have each status, or each word where a drift check has one of its own."""
+    found = Counter((Status(step["status"]), sorting.word(step)) for step in steps.values())
+    order = list(Status)
+    return [(*kind, found[kind]) for kind in sorted(found, key=lambda kind: order.index(kind[0]))]
 
 
 def _picture(graph: Graph | None, name: str, steps: Mapping[str, Record]) -> Markup | None:

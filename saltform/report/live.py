@@ -91,14 +91,14 @@ def _cells(name: str, seen: Seen, mark: RenderableType, seconds: float) -> list[
     return [
         mark,
         Text(name),
-        Text(str(seen.status), style=style),
+        Text(seen.word, style=style),
         Text(duration(seconds), style="dim", justify="right"),
         Text(seen.note),
     ]
 
 
 def _failure(name: str, seen: Seen) -> Text:
-    text = Text(f"{MARKS[Status.FAILED]} {name} failed", style=STYLES[Status.FAILED])
+    text = Text(f"{MARKS[Status.FAILED]} {name} {seen.word}", style=STYLES[Status.FAILED])
     return text.append(f": {seen.note}" if seen.note else "", style="default not bold")
 
 
@@ -106,4 +106,5 @@ def _tally_line(board: Board, now: float) -> Text:
     statuses = [seen.status for seen in board.components.values()]
     left = sum(1 for status in statuses if not status.terminal)
     done = f"{len(statuses) - left} of {len(statuses)} done"
-    return Text(f"{done} · {tally(statuses)} · {duration(now - board.began)}", style="dim")
+    words = tally(seen.word for seen in board.components.values())
+    return Text(f"{done} · {words} · {duration(now - board.began)}", style="dim")

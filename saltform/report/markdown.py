@@ -52,7 +52,7 @@ def _steps(found: Sorted) -> str:
         lines = ["## Steps", "", "| | component | status | changes | time | why |", "|---|---|---|---|---|---|"]
         lines += [_line(row) for row in [*found.failed, *found.rows]]
     if found.unchanged:
-        count = f"{len(found.unchanged)} unchanged"
+        count = f"{len(found.unchanged)} {found.nothing}"
         lines += ["", f"<details><summary>{count}</summary>", "", _text(", ".join(found.unchanged)), "", "</details>"]
     return "\n".join(lines).strip()
 
@@ -62,7 +62,7 @@ def _line(row: Row) -> str:
     cells = [
         MARKS[row.status],
         row.names[0] if len(row.names) == 1 else plural(len(row.names), "component"),
-        row.step.get("check", {}).get("status") or row.status.value,
+        row.word,
         counts(row.step),
         duration(seconds) if seconds else "",
         "see above" if row.status is Status.FAILED else note(row),

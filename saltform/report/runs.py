@@ -13,7 +13,7 @@ from saltform.report.blocks import Section
 from saltform.report.facts import facts
 from saltform.report.plans import attributes, verdicts
 from saltform.report.steps import Row, Sorted, note, sort_out
-from saltform.report.style import MARKS, STYLES
+from saltform.report.style import MARKS, STYLES, WORDS
 from saltform.report.words import clean, counts, duration, plural, symbol
 from saltform.status import Status
 
@@ -62,7 +62,9 @@ def _steps(found: Sorted) -> Section:
     section: Section = []
     if found.unchanged:
         named = f": {', '.join(found.unchanged)}" if len(found.unchanged) <= 4 else ""
-        section.append(Text(clean(f"{MARKS[Status.UNCHANGED]} {len(found.unchanged)} unchanged{named}"), style="dim"))
+        section.append(
+            Text(clean(f"{MARKS[Status.UNCHANGED]} {len(found.unchanged)} {found.nothing}{named}"), style="dim")
+        )
     if found.rows or found.failed:
         titles = ["", "component", "status", "changes", "time", "why"]
         section.append(blocks.table(titles, map(_cells, [*found.rows, *found.failed]), right=["time"]))
@@ -75,7 +77,7 @@ def _cells(row: Row) -> list[blocks.Cell]:
     return [
         Text(MARKS[row.status], style=style),
         row.names[0] if len(row.names) == 1 else plural(len(row.names), "component"),
-        Text(str(row.status), style=style),
+        Text(row.word, style=style if row.word == row.status else WORDS.get(row.word, "")),
         counts(row.step),
         Text(duration(seconds) if seconds else "", style="dim"),
         "" if row.status is Status.FAILED else note(row),

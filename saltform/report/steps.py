@@ -1,6 +1,6 @@
 """Which of a run's steps are worth a line of their own, and in which order; the same for every form of report.
 
-1. Unchanged ones are one line together, however many.
+1. Unchanged ones, of a drift check clean ones, are one line together, however many.
 2. What happened comes in the order in which it happened; of what is still to come, the dangerous comes first.
 3. Then what did not happen. Many with the same reason are one line: the reason names its culprit.
 4. Failures come last, where a terminal's reader looks first.
@@ -33,6 +33,10 @@ class Row:
     def status(self) -> Status:
         return Status(self.step["status"])
 
+    @property
+    def word(self) -> str:
+        return word(self.step)
+
 
 @dataclass
 class Sorted:
@@ -41,6 +45,7 @@ class Sorted:
     unchanged: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     failed: list[Row] = field(default_factory=list)
+    nothing: str = Status.UNCHANGED.value  # the word for the unchanged ones
 
     def with_changes(self) -> list[Row]:
         """The rows whose changes are still to come, and so are worth reading one by one."""
@@ -51,13 +56,19 @@ class Sorted:
         return [row for row in self.rows if row.status not in _STILL_TO_COME and row.step.get("verdicts")]
 
 
+def word(step: Step) -> str:
+    """How a step is called: a drift check by what it found, any other by its status."""
+    return str(step.get("check", {}).get("status") or step["status"])
+
+
 def sort_out(steps: Mapping[str, Step]) -> Sorted:
     found = Sorted()
     left_out: dict[tuple[str, str], list[str]] = {}
     for name, step in steps.items():
         status = Status(step["status"])
-        if status is Status.UNCHANGED:
+        if word(step) == Status.UNCHANGED or (word(step) == "clean" and not step.get("reason")):
             found.unchanged.append(name)
+            found.nothing = word(step)
         elif status is Status.FAILED:
             found.failed.append(Row([name], step))
         elif status in _LEFT_OUT:

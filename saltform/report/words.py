@@ -69,9 +69,13 @@ def plural(count: int, noun: str) -> str:
 
 
 def tally(statuses: Iterable[str]) -> str:
-    """`3 applied, 97 unchanged, 1 failed`: in the order of the words, never one for each component."""
+    """`3 applied, 97 unchanged, 1 failed`: in the order of the words, never one for each component.
+
+    Words that a drift check has for what it found come last.
+    """
     found = Counter(str(status) for status in statuses)
-    return ", ".join(f"{found[status.value]} {status.value}" for status in Status if found[status.value])
+    order = dict.fromkeys([*(status.value for status in Status), *found])
+    return ", ".join(f"{found[word]} {word}" for word in order if found[word])
 
 
 def summary(verb: str, environment: str, statuses: Iterable[str], seconds: float | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hive_emulator.testing import running_emulator
 from saltform.layout import Layout
 from saltform.operations.result import failure
+from saltform.progress import Progress
 from saltform.report import text
 from saltform.runlog import RunLog, locks
 from tests.support.hive_world import HiveWorld
@@ -84,7 +86,9 @@ def test_what_was_changed_behind_terraforms_back_is_found_told_apart_acknowledge
             ec2.authorize_security_group_ingress(GroupId=ids[group], IpPermissions=[rule])
         ec2.delete_subnet(SubnetId=ids["subnet"])
 
-        drifted = world.drift()
+        told = io.StringIO()
+        drifted = world.call("drift", "staging", {}, services=world.services(progress=Progress(told)))
+        assert " net drifted 5 differences" in told.getvalue()
         assert drifted["retcode"] == 2
         assert check(drifted, "net")["status"] == "drifted"
         real = found(drifted, "net")
@@ -105,6 +109,7 @@ def test_what_was_changed_behind_terraforms_back_is_found_told_apart_acknowledge
         assert [(data["status"], data["was"], data["changed"]) for _, data in tags_and_data] == [
             ("drifted", "clean", True)
         ]
+        assert "drifted" in text.render(world.call("show", drifted["run"]))
         shown = text.render(drifted)
         assert 'aws_vpc.this.tags.Name: "net" → "renamed"' in shown
         assert "aws_subnet.this is gone" in shown

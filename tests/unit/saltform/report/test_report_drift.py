@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from saltform.report import markdown, text
+import io
+
+import pytest
+
+from saltform.progress import Board, Progress, Seen
+from saltform.report import html, live, markdown, text
+from saltform.status import Status
 
 FINDING = {
     "address": "aws_vpc.this",
@@ -79,3 +85,38 @@ def test_known_resolved_pending_computed_and_hidden_ones_are_told_apart():
 def test_a_long_value_is_cut_in_the_text_only():
     long = FINDING | {"after": ["x" * 500]}
     assert "x…" in text.render(record(net=check("drifted", findings=[long])))
+
+
+def recorded(**checks):
+    """The same run as `show` has it."""
+    about = {"id": "1", "verb": "drift", "environment": "staging", "status": "done", "author": "ada", "started": ""}
+    return record(**checks) | {"verb": "show", "run": about, "notes": []}
+
+
+@pytest.mark.parametrize("shown", [text.render, markdown.render, html.render])
+def test_a_check_is_called_by_what_it_found_wherever_it_is_read(shown):
+    found = shown(
+        recorded(
+            net=check("drifted", findings=[FINDING]),
+            dns=check("clean"),
+            web=check("clean"),
+            db=check("acknowledged"),
+        )
+    )
+    assert "2 clean" in found
+    assert "drifted" in found and "acknowledged" in found
+    assert "planned" not in found and "unchanged" not in found
+
+
+def test_a_check_is_called_by_what_it_found_while_it_runs():
+    stream = io.StringIO()
+    progress = Progress(stream)
+    progress.start("drift staging", ["net", "dns"])
+    progress.step("net", Status.RUNNING, "comparing with reality")
+    progress.step("net", Status.PLANNED, "1 difference", "drifted")
+    progress.step("dns", Status.FAILED, "the server is away", "unknown")
+    progress.finish()
+    lines = [line.partition("s ")[2] for line in stream.getvalue().splitlines()]
+    assert lines == ["net drifted 1 difference", "dns unknown the server is away"]
+    seen = {"net": Seen(Status.PLANNED, called="drifted"), "dns": Seen(Status.UNCHANGED, called="clean")}
+    assert "1 drifted, 1 clean" in live._tally_line(Board("drift", components=seen), 0.0).plain
