@@ -73,7 +73,8 @@ worker binary starts:
       {%- endif %}
 {%- endif %}
 
-# What the engine reads. A minion takes it up with its next restart.
+# What the engine reads. A minion takes it up with its next restart. It makes no home of a worker: that is the minion
+# whose pillar has `infrastructure:`.
 worker settings:
   file.serialize:
     - name: {{ worker.root }}{{ worker.minion_config_dir }}/saltform.conf

@@ -10,21 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from saltform.config.load import ROOT
-from saltform.errors import ConfigError, CredentialError, ModuleError, Problem
+from saltform.errors import CredentialError, ModuleError
 from saltform.events import QueuedEvents
 from saltform.fleet import Target
 
 log = logging.getLogger(__name__)
 
 SLICE, PAUSE = 100, 1.0  # minions that are asked at once for a fresh pillar, and seconds until the next ones
-
-
-def with_root(pillar: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]:
-    if ROOT not in pillar:
-        where = f"{ROOT} (pillar of {minion_id})"
-        raise ConfigError([Problem(where, "no such key", f"{minion_id} targeted in pillar/top.sls")])
-    return pillar
 
 
 def master_events(opts: Mapping[str, Any]) -> QueuedEvents:

@@ -1,12 +1,13 @@
-"""Execution and state modules: only on a host with a `saltform:` block, with the minion's own pillar."""
+"""Execution and state modules: only on a component's home, with the minion's own pillar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from saltform.bridge.host import job_author, minion_bus, salt_fetcher, sdb_resolver, with_root
+from saltform.bridge.host import job_author, minion_bus, salt_fetcher, sdb_resolver
 from saltform.config import load_settings
+from saltform.config.load import ROOT
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, SaltformError
 from saltform.events import QueuedEvents, RecordedEvents
 from saltform.operations.permission import check_work
@@ -46,18 +47,23 @@ def state_call(dunders: Mapping[str, Any], work: Callable[..., Any], name: str, 
 
 
 def minion_services(dunders: Mapping[str, Any]) -> Services:
-    """Services for an execution or state module. Only a host with a `saltform:` block is a component's home."""
+    """Services for an execution or state module, on a component's home.
+
+    That is a host with a `saltform:` block whose pillar says what should exist. A worker has the block alone.
+    """
     opts, pillar = dict(dunders["__opts__"]), dict(dunders["__pillar__"])
-    if "saltform" not in opts:
+    missing = [] if "saltform" in opts else ["give its configuration the master's `saltform:` block"]
+    missing += [] if ROOT in pillar else [f"target `{ROOT}:` to it in pillar/top.sls"]
+    if missing:
         raise SaltformError(
             f"minion {opts['id']} is not the home of any component",
             "terraform runs where the states are: on the master, or on its own minion",
-            "run it there; if this is that minion, give its configuration the master's `saltform:` block",
+            f"run it there; if this is that minion, {' and '.join(missing)}",
         )
     alone = opts.get("file_client") == "local"  # salt-call --local: there is no bus to fire on
     return Services(
         settings=load_settings(opts),
-        pillar=with_root(pillar, opts["id"]),
+        pillar=pillar,
         author=job_author(opts),
         origin=f"{MINION}{opts['id']}",
         run_id=new_run_id(),  # not the job's id: one highstate may hold many runs

@@ -14,9 +14,9 @@ from saltform.bridge.host import (
     pillar_refresher,
     salt_fetcher,
     sdb_resolver,
-    with_root,
 )
 from saltform.config import load_settings, nearest
+from saltform.config.load import ROOT
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
 from saltform.layout import Layout
 from saltform.operations.options import bad
@@ -108,7 +108,10 @@ def _runner_pillar(opts: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]
         raise ConfigError(
             Problem(f"pillar of {minion_id}", str(error), "pillar files that render") for error in compiled["_errors"]
         )
-    return with_root(compiled, minion_id)
+    if ROOT not in compiled:
+        where = f"{ROOT} (pillar of {minion_id})"
+        raise ConfigError([Problem(where, "no such key", f"{minion_id} targeted in pillar/top.sls")])
+    return compiled
 
 
 def _someone_watches(opts: Mapping[str, Any]) -> bool:
