@@ -101,14 +101,14 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _config(arguments: argparse.Namespace) -> CloudConfig:
-    from hive_emulator.config import FIRST_ACCOUNT, CloudConfig
+    from hive_emulator.config import CloudConfig
     from hive_emulator.ec2 import limits
     from hive_emulator.hooks import Hooks
 
     given = {event: getattr(arguments, f"on_{event}") for event in EVENTS}
-    commands = {event: shlex.split(command) for event, command in given.items() if command}
-    account = arguments.account or FIRST_ACCOUNT
-    if not (account.isascii() and account.isdigit() and len(account) == 12):
+    commands = {event: _command(event, text) for event, text in given.items() if text is not None}
+    account = arguments.account
+    if account is not None and not (account.isascii() and account.isdigit() and len(account) == 12):
         raise UsageError(f"--account is '{account}', expected 12 digits")
     return CloudConfig(
         account=account,
@@ -116,6 +116,16 @@ def _config(arguments: argparse.Namespace) -> CloudConfig:
         quotas=limits.quotas(_numbers("--quota", "vpcs=5", arguments.quota)),
         hooks=Hooks(commands) if commands else None,
     )
+
+
+def _command(event: str, text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--on-{event} is {text!r}, which is no command: {error}") from None
+    if not words:
+        raise UsageError(f"--on-{event} is empty, expected a command")
+    return words
 
 
 def _numbers(option: str, example: str, given: list[str]) -> dict[str, int]:

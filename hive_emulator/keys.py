@@ -35,15 +35,25 @@ class Key:
     profile: str = "default"
 
 
-def load(data_dir: Path | None, environ: Mapping[str, str], first_account: str = FIRST_ACCOUNT) -> list[Key]:
-    """All keys, the first account's first; makes the file at the first start."""
-    given = _from_environment(environ, first_account)
-    if data_dir is None:
-        return [given or _new(first_account)]
-    path = data_dir / "credentials"
-    if not path.exists():
-        _write(path, [given or _new(first_account)])
-    kept = read(path, first_account)
+def load(data_dir: Path | None, environ: Mapping[str, str], account: str | None = None) -> list[Key]:
+    """All keys, the first account's first; makes the file at the first start.
+
+    ``account`` is the first one; None: the one that the file has, or FIRST_ACCOUNT.
+    """
+    path = data_dir / "credentials" if data_dir else None
+    kept = read(path, account or FIRST_ACCOUNT) if path and path.exists() else []
+    first = kept[0].account if kept else account or FIRST_ACCOUNT
+    if account and first != account:
+        raise KeysError(
+            f"--account is {account}, but {path} has the keys of {first}: change hive_account there, "
+            "or give another --data-dir"
+        )
+    given = _from_environment(environ, first)
+    if path is None:
+        return [given or _new(first)]
+    if not kept:
+        kept = [given or _new(first)]
+        _write(path, kept)
     if given and given not in kept:
         # The file always has the key that is in force: whoever reads it can use it.
         kept = [given, *(key for key in kept if key.profile != "default")]
@@ -82,6 +92,8 @@ def read(path: Path, first_account: str = FIRST_ACCOUNT) -> list[Key]:
     parser = configparser.ConfigParser(interpolation=None, default_section="\0")
     try:
         parser.read_string(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise KeysError(f"{path} can't be read: {error.strerror}") from None
     except configparser.Error as error:
         raise KeysError(f"{path} is not an AWS credentials file: {error}") from None
     found = [_key(path, name, parser[name], first_account) for name in parser.sections()]

@@ -28,7 +28,7 @@ def env(arguments: argparse.Namespace) -> int:
 
     folder = arguments.data_dir
     note = _note(folder)
-    key = keys.load(folder, os.environ)[0]
+    key = keys.read(folder / "credentials")[0]  # what serve was told is in there
     exports = {
         "AWS_ENDPOINT_URL": note["endpoint"],
         "AWS_REGION": note["region"],
@@ -49,9 +49,13 @@ def status(arguments: argparse.Namespace) -> int:
     from rich.table import Table
 
     said = _call(arguments.data_dir, "GET", "/_hive/status")
+    endpoint = _note(arguments.data_dir)["endpoint"]
+    if not said["clouds"]:
+        print(f"Nothing is there yet on {endpoint}. A default VPC comes with the first call.")
+        return 0
     clouds = [(f"{each['account']}\n{each['region']}", Counter(each["records"])) for each in said["clouds"]]
     kinds = sorted({kind for _, records in clouds for kind in records} - {"meta", "client-token"})
-    table = Table("resource", *(name for name, _ in clouds), title=_note(arguments.data_dir)["endpoint"])
+    table = Table("resource", *(name for name, _ in clouds), title=endpoint)
     for kind in kinds:
         table.add_row(kind, *(str(records[kind] or "") for _, records in clouds))
     Console().print(table)
@@ -70,8 +74,12 @@ def snapshot(arguments: argparse.Namespace) -> int:
     path: Path = arguments.file
     if arguments.what == "save":
         said = _call(arguments.data_dir, "GET", "/_hive/snapshot")
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(said, file)
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                os.fchmod(file.fileno(), 0o600)
+                json.dump(said, file)
+        except OSError as error:
+            raise RemoteError(f"{path} can't be written: {error.strerror}") from error
         print(f"{len(said['records'])} records saved to {path}")
         return 0
     try:

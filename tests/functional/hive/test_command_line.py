@@ -66,8 +66,10 @@ def test_the_one_line_says_where_and_how(tmp_path: Path) -> None:
     assert f'eval "$(hive-emulator env --data-dir {tmp_path})"' in line
 
 
-def test_env_is_all_that_a_shell_needs(tmp_path: Path) -> None:
+def test_env_is_all_that_a_shell_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running_emulator(tmp_path, http=False):
+        for name in ("HIVE_ACCESS_KEY_ID", "HIVE_SECRET_ACCESS_KEY"):  # of another one: serve was not told these
+            monkeypatch.setenv(name, "other")
         exports = command("env", folder=tmp_path).stdout
         probe = "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"
         environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
@@ -84,15 +86,19 @@ def test_status_reset_and_snapshots(tmp_path: Path) -> None:
         assert "000000000001" in table
         assert [line.split("│")[2].strip() for line in table.splitlines() if "│ vpc " in line] == ["2"]
         saved = tmp_path / "saved.json"
+        saved.touch(0o644)
         assert "records saved" in command("snapshot", "save", str(saved), folder=tmp_path).stdout
         assert stat.S_IMODE(saved.stat().st_mode) == 0o600
         command("reset", folder=tmp_path)
+        assert hive.endpoint in command("status", folder=tmp_path).stdout
         assert [vpc["IsDefault"] for vpc in ec2.describe_vpcs()["Vpcs"]] == [True]
         command("snapshot", "load", str(saved), folder=tmp_path)
         assert made in [vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"]]
         assert len(ec2.describe_vpcs()["Vpcs"]) == 2
     with running_emulator(tmp_path, store="embedded") as hive:
         assert made in [vpc["VpcId"] for vpc in hive.client("ec2").describe_vpcs()["Vpcs"]]
+        failed = command("snapshot", "save", "/no/such/folder/file", folder=tmp_path, check=False)
+        assert failed.stderr == "hive-emulator: /no/such/folder/file can't be written: No such file or directory\n"
 
 
 def test_status_does_not_count_what_has_ended_as_being_there(tmp_path: Path) -> None:
@@ -154,6 +160,8 @@ def test_a_data_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
         (["--quota", "colours=1"], "quotas: 'colours' is not known; there are instances, vcpus"),
         (["--port", "99999"], "--port is 99999, expected 0 to 65535"),
         (["--account", "12"], "expected 12 digits"),
+        (["--on-launch", "run 'this"], '--on-launch is "run \'this", which is no command: No closing quotation'),
+        (["--on-stop", " "], "--on-stop is empty, expected a command"),
         (["--faults", "/no/such/file"], "--faults /no/such/file: No such file or directory"),
     ],
 )

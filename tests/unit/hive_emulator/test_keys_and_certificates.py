@@ -88,3 +88,12 @@ def test_a_certificate_has_the_names_it_is_reached_by(tmp_path: Path, host: str)
     assert {"localhost", "127.0.0.1", "::1", host} <= found
     ca = x509.load_pem_x509_certificate((tmp_path / "ca.pem").read_bytes())
     certificate.verify_directly_issued_by(ca)
+
+
+def test_the_first_account_stays_what_it_was_and_another_one_is_refused(tmp_path: Path) -> None:
+    [made] = keys.load(tmp_path, {}, "000000000009")
+    assert keys.load(tmp_path, {}) == keys.load(tmp_path, {}, "000000000009") == [made]
+    with pytest.raises(keys.KeysError, match="--account is 000000000005, but .* has the keys of 000000000009"):
+        keys.load(tmp_path, {}, "000000000005")
+    [given] = keys.load(tmp_path, {"HIVE_ACCESS_KEY_ID": "A", "HIVE_SECRET_ACCESS_KEY": "s"})
+    assert given == keys.Key("A", "s", "000000000009")
