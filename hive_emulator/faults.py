@@ -13,6 +13,7 @@ A fault is a JSON object; several are a JSON list, in a file (``--faults FILE``)
 
 from __future__ import annotations
 
+import difflib
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any
 
+from hive_emulator.action import registry
 from hive_emulator.errors import ApiError
 
 
@@ -132,7 +134,20 @@ def _fault(given: Any, number: int) -> Fault:
             raise FaultsError(f"fault {number}: {name} is {value!r}, expected {known[name]}")
         if name in _RANGES and isinstance(value, (int, float)):
             _check_range(number, name, value)
+    _check_action(number, given["action"])
     return Fault(**given)
+
+
+def _check_action(number: int, pattern: str) -> None:
+    """Refuses what fits no call there is: such a fault would never be met, and nobody would know."""
+    from hive_emulator.emulator import load_actions  # which needs this module
+
+    load_actions()
+    names = [action for _, action in registry()]
+    if not any(fnmatchcase(name, pattern) for name in names):
+        near = difflib.get_close_matches(pattern, names, 1)
+        hint = f"did you mean {near[0]}?" if near else "expected a name or a pattern such as Describe*"
+        raise FaultsError(f"fault {number}: no call fits the action '{pattern}'; {hint}")
 
 
 def _check_range(number: int, name: str, value: float) -> None:

@@ -118,17 +118,6 @@ def _create(call: Call, spec: Spec, subnet: dict[str, Any], tags: tagging.Tags, 
     if "SecurityGroups" in spec:
         named = [permissions.named(call, name, subnet["VpcId"])["GroupId"] for name in spec["SecurityGroups"]]
         groups = [*(groups or ()), *named]
-    return network_interfaces.create(
-        call,
-        subnet,
-        groups=groups,
-        description=spec.get("Description", ""),
-        addresses=network_interfaces.wanted_addresses(spec),
-        ipv6_addresses=[each.get("Ipv6Address") for each in spec.get("Ipv6Addresses", ())],
-        ipv6_count=spec.get("Ipv6AddressCount", 0),
-        primary_ipv6=spec.get("PrimaryIpv6", False),
-        tags=tags,
-        interface_type=spec.get("InterfaceType", "interface"),
-        tracking=spec.get("ConnectionTrackingSpecification"),
-        public=spec.get("AssociatePublicIpAddress", alone and subnet["MapPublicIpOnLaunch"]),
-    )
+    wanted = {**spec, "Groups": groups, "EnablePrimaryIpv6": spec.get("PrimaryIpv6", False)}
+    public = spec.get("AssociatePublicIpAddress", alone and subnet["MapPublicIpOnLaunch"])
+    return network_interfaces.create(call, subnet, wanted, tags=tags, public=public)

@@ -93,14 +93,10 @@ def _check_quota(call: Call, subnet: dict[str, Any]) -> None:
 
 
 def _interface(call: Call, subnet: dict[str, Any], gateway_id: str, private: str | None) -> dict[str, Any]:
-    interface = network_interfaces.create(
-        call,
-        subnet,
-        description=f"Interface for NAT Gateway {gateway_id}",
-        addresses=[private],
-        interface_type=addresses.NAT,
-        requester=call.account,
-    )
+    wanted = {"Description": f"Interface for NAT Gateway {gateway_id}", "InterfaceType": addresses.NAT}
+    if private:
+        wanted["PrivateIpAddress"] = private
+    interface = network_interfaces.create(call, subnet, wanted, requester=call.account)
     attachment = {
         "AttachmentId": ids.new("ela-attach"),
         "DeleteOnTermination": False,

@@ -72,19 +72,7 @@ FILTERS = filters.table(
 def create_network_interface(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     subnet = ids.find(call, "subnet", params.get("SubnetId"))
     parameters.refuse(params, "Ipv4Prefixes", "Ipv4PrefixCount", "Ipv6Prefixes", "Ipv6PrefixCount", "Operator")
-    interface = create(
-        call,
-        subnet,
-        groups=params.get("Groups"),
-        description=params.get("Description", ""),
-        addresses=wanted_addresses(params),
-        ipv6_addresses=[each.get("Ipv6Address") for each in params.get("Ipv6Addresses", ())],
-        ipv6_count=params.get("Ipv6AddressCount", 0),
-        primary_ipv6=params.get("EnablePrimaryIpv6", False),
-        tags=tagging.on_create(params, "network-interface"),
-        interface_type=params.get("InterfaceType", "interface"),
-        tracking=params.get("ConnectionTrackingSpecification"),
-    )
+    interface = create(call, subnet, params, tags=tagging.on_create(params, "network-interface"))
     answer = {"NetworkInterface": shown(interface)}
     return {**answer, "ClientToken": params["ClientToken"]} if "ClientToken" in params else answer
 
@@ -117,24 +105,15 @@ def wanted_addresses(params: dict[str, Any]) -> list[str | None]:
 def create(
     call: Call,
     subnet: dict[str, Any],
+    wanted: dict[str, Any],
     *,
-    groups: Sequence[str] | None = None,
-    description: str = "",
-    addresses: Sequence[str | None] = (None,),
-    ipv6_addresses: Sequence[str | None] = (),
-    ipv6_count: int = 0,
-    primary_ipv6: bool = False,
     tags: tagging.Tags | None = None,
     public: bool = False,
-    interface_type: str = "interface",
     requester: str | None = None,
-    tracking: dict[str, Any] | None = None,
 ) -> Interface:
-    """An interface that is attached to nothing yet.
+    """An interface that is attached to nothing yet; ``wanted`` has CreateNetworkInterface's members.
 
-    ``addresses`` has None where any free one will do; without ``groups`` it is the VPC's default one;
-    ``public`` gives it one of Amazon's own public addresses; ``requester`` is who manages it, if not a user;
-    ``tracking`` is how long its idle connections are remembered.
+    ``public`` gives it one of Amazon's own public addresses; ``requester`` is who manages it, if not a user.
     """
     limits.check(
         call,
@@ -143,11 +122,7 @@ def create(
         "NetworkInterfaceLimitExceeded",
         "network interfaces",
     )
-    parameters.within(ipv6_count, "ipv6AddressCount", 0, MOST_ADDRESSES)
-    if not (ipv6_addresses or ipv6_count) and subnet["AssignIpv6AddressOnCreation"] and requester is None:
-        ipv6_count = 1
-    taken = subnet_addresses.take(call, subnet["SubnetId"], addresses)
-    ipv6 = subnet_addresses.take_ipv6(call, subnet["SubnetId"], [*ipv6_addresses, *([None] * ipv6_count)])
+    taken = subnet_addresses.take(call, subnet["SubnetId"], wanted_addresses(wanted))
     interface_id = ids.new("eni")
     record: Interface = {
         "NetworkInterfaceId": interface_id,
@@ -155,10 +130,10 @@ def create(
         "VpcId": subnet["VpcId"],
         "AvailabilityZone": subnet["AvailabilityZone"],
         "AvailabilityZoneId": subnet["AvailabilityZoneId"],
-        "Description": description,
-        "Groups": [] if requester else chosen_groups(call, subnet["VpcId"], groups),
-        "InterfaceType": interface_type,
-        "Ipv6Addresses": ipv6_shown(ipv6, primary=primary_ipv6),
+        "Description": wanted.get("Description", ""),
+        "Groups": [] if requester else chosen_groups(call, subnet["VpcId"], wanted.get("Groups")),
+        "InterfaceType": wanted.get("InterfaceType", "interface"),
+        "Ipv6Addresses": [] if requester else _new_ipv6(call, subnet, wanted),
         "MacAddress": "02:" + ":".join(f"{byte:02x}" for byte in secrets.token_bytes(5)),
         "Operator": {"Managed": False},
         "OwnerId": call.account,
@@ -172,12 +147,22 @@ def create(
     }
     if requester:
         record["RequesterId"] = requester
-    if tracking:
-        record["ConnectionTrackingConfiguration"] = tracking
+    if "ConnectionTrackingSpecification" in wanted:
+        record["ConnectionTrackingConfiguration"] = wanted["ConnectionTrackingSpecification"]
     if public:
         address = public_addresses.association(call, public_addresses.free(call))
         record = public_addresses.on_interface(record, taken[0], address)
     return call.cloud.put("network-interface", interface_id, record)
+
+
+def _new_ipv6(call: Call, subnet: dict[str, Any], wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    """``Ipv6Addresses`` of a new interface; a subnet may give one to each that asks for none."""
+    count = parameters.within(wanted.get("Ipv6AddressCount", 0), "ipv6AddressCount", 0, MOST_ADDRESSES)
+    asked = [each.get("Ipv6Address") for each in wanted.get("Ipv6Addresses", ())] + [None] * count
+    if not asked and subnet["AssignIpv6AddressOnCreation"]:
+        asked = [None]
+    taken = subnet_addresses.take_ipv6(call, subnet["SubnetId"], asked)
+    return ipv6_shown(taken, primary=wanted.get("EnablePrimaryIpv6", False))
 
 
 def private_name(call: Call, address: str) -> str:

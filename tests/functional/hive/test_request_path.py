@@ -212,10 +212,10 @@ def test_a_chance_of_none_never_strikes(ec2: Any, faults: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"action": "X"}, "expected a list of faults"),
+        ({"action": "CreateVpc"}, "expected a list of faults"),
         ([{"error": "X"}], "expected an object with an action"),
-        ([{"action": "X", "eror": "Y"}], "'eror' is not known"),
-        ([{"action": "X", "latency_ms": "soon"}], "latency_ms is 'soon', expected float"),
+        ([{"action": "CreateVpc", "eror": "Y"}], "'eror' is not known"),
+        ([{"action": "CreateVpc", "latency_ms": "soon"}], "latency_ms is 'soon', expected float"),
     ],
 )
 def test_a_fault_that_can_not_be_read_is_explained(hive: RunningHive, given: Any, words: str) -> None:

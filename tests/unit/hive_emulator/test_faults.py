@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -23,22 +24,22 @@ def test_the_first_that_fits_is_used() -> None:
 
 
 def test_times_are_counted_and_then_the_next_one_fits() -> None:
-    some = in_force({"action": "X", "error": "A", "times": 2}, {"action": "X", "error": "B"})
-    assert [some.pick("X").error for _ in range(4)] == ["A", "A", "B", "B"]
+    some = in_force({"action": "CreateVpc", "error": "A", "times": 2}, {"action": "CreateVpc", "error": "B"})
+    assert [some.pick("CreateVpc").error for _ in range(4)] == ["A", "A", "B", "B"]
 
 
 def test_a_chance_is_taken_below_its_number() -> None:
-    assert in_force({"action": "X", "chance": 0.6}).pick("X")
-    assert in_force({"action": "X", "chance": 0.4}).pick("X") is None
+    assert in_force({"action": "CreateVpc", "chance": 0.6}).pick("CreateVpc")
+    assert in_force({"action": "CreateVpc", "chance": 0.4}).pick("CreateVpc") is None
 
 
 def test_none_are_in_force_at_first() -> None:
     assert not Faults()
-    assert Faults().pick("X") is None
+    assert Faults().pick("CreateVpc") is None
 
 
 def test_throttling_has_awss_code_and_status() -> None:
-    problem = in_force({"action": "X", "throttle": True}).pick("X").problem()
+    problem = in_force({"action": "CreateVpc", "throttle": True}).pick("CreateVpc").problem()
     assert (problem.code, problem.status) == ("RequestLimitExceeded", 503)
 
 
@@ -47,10 +48,19 @@ def test_throttling_has_awss_code_and_status() -> None:
 )
 def test_a_number_that_makes_no_sense_is_refused_and_named(member: str) -> None:
     with pytest.raises(faults.FaultsError, match=f"{member.split(chr(34))[1]} is .*, expected"):
-        faults.read('[{"action": "X", ' + member + "}]")
+        faults.read('[{"action": "CreateVpc", ' + member + "}]")
 
 
-@pytest.mark.parametrize("text", ["{", "1", '["x"]', '[{"action": 1}]', '[{"action": "X", "times": true}]'])
+@pytest.mark.parametrize("text", ["{", "1", '["x"]', '[{"action": 1}]', '[{"action": "CreateVpc", "times": true}]'])
 def test_what_is_no_list_of_faults_is_refused(text: str) -> None:
     with pytest.raises(faults.FaultsError):
         faults.read(text)
+
+
+@pytest.mark.parametrize(
+    ("action", "hint"),
+    [("CreateVpcs", "did you mean CreateVpc"), ("createvpc", "did you mean"), ("Sing*", "Describe")],
+)
+def test_a_fault_that_no_call_would_ever_meet_is_refused(action: str, hint: str) -> None:
+    with pytest.raises(faults.FaultsError, match=f"no call fits the action '{re.escape(action)}'; .*{hint}"):
+        faults.read(json.dumps([{"action": action, "drop": True}]))
