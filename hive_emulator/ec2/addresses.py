@@ -153,7 +153,7 @@ def _interface(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     if "NetworkInterfaceId" in params:
         return ids.find(call, "network-interface", params["NetworkInterfaceId"])
     instance = ids.find(call, "instance", params.get("InstanceId"))
-    if instance["State"]["Name"] in ("shutting-down", "terminated"):
+    if instance["State"]["Name"] in ("pending", "shutting-down", "terminated"):
         raise ApiError(
             "InvalidInstanceID",
             f"The instance '{instance['InstanceId']}' is not in a valid state for this operation.",

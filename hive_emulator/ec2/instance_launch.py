@@ -107,12 +107,14 @@ def _planned(call: Call, params: dict[str, Any], most: int) -> Launch:
     network_interface_attachments.check_count(instance_type, len(interfaces))
     subnet = launch_interfaces.subnet_of(call, interfaces[0], _wanted_zone(call, params))
     _check_zone(call, params, subnet)
+    disks = block_devices.for_launch(call, image, params.get("BlockDeviceMappings", ()))
+    volume_attachments.check_count(instance_type, len(disks))
     return Launch(
         image=image,
         instance_type=instance_type,
         interfaces=interfaces,
         subnet=subnet,
-        disks=block_devices.for_launch(call, image, params.get("BlockDeviceMappings", ())),
+        disks=disks,
         tags={kind: tagging.on_create(params, kind, among=_TAGGED) for kind in _TAGGED},
         settings=instance_settings.of_launch(call, params, image, instance_type),
     )

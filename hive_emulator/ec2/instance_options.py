@@ -166,10 +166,10 @@ def profile(call: Call, given: dict[str, Any]) -> dict[str, str]:
 @action("ModifyInstanceMaintenanceOptions")
 def modify_instance_maintenance_options(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     instance = instances.find(call, params["InstanceId"])
-    recovery = params.get("AutoRecovery", instance["MaintenanceOptions"]["AutoRecovery"])
-    changed = {**instance, "MaintenanceOptions": {"AutoRecovery": recovery}}
-    call.cloud.put("instance", instance["InstanceId"], changed)
-    return {"InstanceId": instance["InstanceId"], "AutoRecovery": recovery}
+    given = {key: params[key] for key in ("AutoRecovery", "RebootMigration") if key in params}
+    options = {**instance["MaintenanceOptions"], **given}
+    call.cloud.put("instance", instance["InstanceId"], {**instance, "MaintenanceOptions": options})
+    return {"InstanceId": instance["InstanceId"], **options}
 
 
 @action("ModifyPrivateDnsNameOptions")

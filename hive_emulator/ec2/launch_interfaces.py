@@ -44,6 +44,8 @@ def specs(params: dict[str, Any]) -> list[Spec]:
     listed = params.get("NetworkInterfaces")
     for spec in listed or ():
         parameters.refuse(spec, *_NOT_HERE)
+    if "SecurityGroups" in params and "SubnetId" in params:
+        raise parameters.combination("The parameter groupName cannot be used with the parameter subnet")
     if not listed:
         renamed = {"SecurityGroupIds": "Groups", "EnablePrimaryIpv6": "PrimaryIpv6"}
         return [{"DeviceIndex": 0, **{renamed.get(key, key): params[key] for key in _OF_REQUEST if key in params}}]

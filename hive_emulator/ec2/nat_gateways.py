@@ -31,6 +31,8 @@ FILTERS = filters.table(
 @action("CreateNatGateway")
 def create_nat_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     parameters.refuse(params, *_ELSEWHERE)
+    if params.get("AvailabilityMode") == "regional":
+        parameters.refuse(params, "AvailabilityMode")
     subnet = ids.find(call, "subnet", params.get("SubnetId"))
     connectivity = params.get("ConnectivityType", "public")
     address = _address(call, subnet, params, connectivity)

@@ -98,11 +98,15 @@ def _check_instance(instance: dict[str, Any], device: str) -> None:
             "InvalidParameterValue",
             f"Invalid value '{device}' for unixDevice. Attachment point {device} is already in use",
         )
-    most = catalog.types()[instance["InstanceType"]]["EbsInfo"]["MaximumEbsAttachments"]
-    if len(mappings) >= most:
+    check_count(instance["InstanceType"], len(mappings) + 1)
+
+
+def check_count(instance_type: str, count: int) -> None:
+    """Refuses more volumes than the instance type can have."""
+    most = catalog.types()[instance_type]["EbsInfo"]["MaximumEbsAttachments"]
+    if count > most:
         raise ApiError(
-            "AttachmentLimitExceeded",
-            f"Volume attachment limit of {most} for {instance['InstanceType']} has been reached",
+            "AttachmentLimitExceeded", f"Volume count {count} exceeds the limit for {instance_type}: {most}"
         )
 
 

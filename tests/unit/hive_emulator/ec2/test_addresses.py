@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 
 import pytest
 
 from hive_emulator.config import CloudConfig
 from hive_emulator.ec2 import public_addresses
+from hive_emulator.ec2.instance_states import state
 from hive_emulator.testing import Desk
 
 
@@ -76,6 +78,17 @@ def test_an_instance_with_several_interfaces_has_to_be_more_precise(desk, subnet
         desk("AssociateAddress", AllocationId=address, InstanceId=host["InstanceId"])
     desk("AssociateAddress", AllocationId=address, NetworkInterfaceId=second)
     assert shown(desk, address)["InstanceId"] == host["InstanceId"]
+
+
+def test_an_instance_that_is_still_pending_gets_none_yet(desk, address, launch, refused):
+    made = launch()["InstanceId"]
+
+    def pending(call):
+        call.cloud.put("instance", made, {**call.cloud.get("instance", made), "State": state("pending")})
+
+    asyncio.run(desk.emulator.run(desk.account, desk.region, pending))
+    with refused("InvalidInstanceID", "not in a valid state"):
+        desk("AssociateAddress", AllocationId=address, InstanceId=made)
 
 
 def test_it_moves_unless_that_is_forbidden(desk, subnet, gateway, address, refused):

@@ -13,7 +13,7 @@ def images(desk, *owners, **filters):
 class TestStock:
     @pytest.mark.parametrize(
         "pattern",
-        ["*debian-12*", "*debian-13*", "*ubuntu-22.04*", "*ubuntu-24.04*", "alpine-*", "Rocky-9-*",
+        ["*debian-12*", "*debian-13*", "*ubuntu-22.04*", "*ubuntu-24.04*", "alpine-*", "Rocky-9-*", "*rocky-9*",
          "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-*-server-*", "ubuntu/images/hvm-ssd/ubuntu-jammy-22.04-*"],
     )  # fmt: skip
     def test_what_people_search_for_is_found_for_both_architectures(self, desk, pattern):

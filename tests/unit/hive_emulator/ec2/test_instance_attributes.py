@@ -237,9 +237,11 @@ class TestProfiles:
 
 def test_recovery_and_names_in_dns_are_changed(desk, running, instance):
     desk("ModifyInstanceMaintenanceOptions", InstanceId=running, AutoRecovery="disabled")
+    answer = desk("ModifyInstanceMaintenanceOptions", InstanceId=running, RebootMigration="disabled")
+    assert (answer["AutoRecovery"], answer["RebootMigration"]) == ("disabled", "disabled")
     desk("ModifyPrivateDnsNameOptions", InstanceId=running, EnableResourceNameDnsARecord=True)
     shown = instance(running)
-    assert shown["MaintenanceOptions"] == {"AutoRecovery": "disabled"}
+    assert shown["MaintenanceOptions"] == {"AutoRecovery": "disabled", "RebootMigration": "disabled"}
     assert shown["PrivateDnsNameOptions"]["EnableResourceNameDnsARecord"] is True
 
 

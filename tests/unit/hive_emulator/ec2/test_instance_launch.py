@@ -96,6 +96,11 @@ def test_tags_go_to_the_instance_its_volumes_and_its_interfaces(desk, launch):
         ({"BlockDeviceMappings": [{"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 1, "OutpostArn": "x"}}]},
          "UnsupportedOperation", "OutpostArn"),
         ({"TagSpecifications": [{"ResourceType": "vpc", "Tags": []}]}, "InvalidParameterValue", "vpc"),
+        ({"SubnetId": "subnet-1", "SecurityGroups": ["default"]}, "InvalidParameterCombination", "groupName"),
+        ({"BlockDeviceMappings": [{"DeviceName": f"/dev/xvdb{letter}", "Ebs": {"VolumeSize": 1}}
+                                  for letter in "abcdefghijklmnopqrstuvwxyz"]
+                                 + [{"DeviceName": f"/dev/sd{letter}", "Ebs": {"VolumeSize": 1}} for letter in "fg"]},
+         "AttachmentLimitExceeded", "t3.micro"),
     ],
 )  # fmt: skip
 def test_a_launch_that_cannot_be_is_refused_and_leaves_nothing(desk, refused, launch, params, code, word):
@@ -143,7 +148,8 @@ class TestNetwork:
     def test_groups_are_given_by_id_or_by_name(self, desk, launch, vpc, subnet):
         ours = desk("CreateSecurityGroup", GroupName="ours", Description="x", VpcId=vpc)["GroupId"]
         assert launch(SubnetId=subnet, SecurityGroupIds=[ours])["SecurityGroups"][0]["GroupId"] == ours
-        assert launch(SubnetId=subnet, SecurityGroups=["ours"])["SecurityGroups"][0]["GroupId"] == ours
+        home = desk("CreateSecurityGroup", GroupName="home", Description="in the default VPC")["GroupId"]
+        assert launch(SecurityGroups=["home"])["SecurityGroups"][0]["GroupId"] == home
 
     def test_an_interface_that_exists_outlives_the_instance(self, desk, refused, launch, subnet):
         own = desk("CreateNetworkInterface", SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]

@@ -107,6 +107,11 @@ def test_an_unknown_id_is_not_found_and_a_strange_one_malformed(desk, refused):
         shown(desk, "gateway")
 
 
+def test_one_for_a_whole_region_is_refused_by_name(desk, vpc, refused):
+    with refused("UnsupportedOperation", "AvailabilityMode"):
+        desk("CreateNatGateway", AvailabilityMode="regional", VpcId=vpc)
+
+
 def test_the_address_of_a_gateway_is_not_moved_and_its_interface_gets_no_other(desk, subnet, nat, address, refused):
     place = shown(desk, nat)["NatGatewayAddresses"]
     own = desk("CreateNetworkInterface", SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
