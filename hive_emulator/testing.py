@@ -33,7 +33,7 @@ from hive_emulator.config import DEFAULT_REGION, FIRST_ACCOUNT, CloudConfig
 from hive_emulator.emulator import Emulator, load_actions
 from hive_emulator.store.memory import MemoryStore
 
-_READY = re.compile(r"ready on (https?)://(\S+?):(\d+)")
+_READY = re.compile(r"ready on ((https?)://\S+:\d+) ")
 
 
 class NotReady(Exception):
@@ -121,9 +121,8 @@ def start_emulator(
         said = (data_dir / "log").read_text(errors="replace")[-2000:]
         raise NotReady(f"the emulator is not ready after {timeout:g} s: {line}{said}")
     key = keys.load(data_dir, environment)[0]
-    ca = data_dir / "ca.pem" if found[1] == "https" else None
-    endpoint = f"{found[1]}://{found[2]}:{found[3]}"
-    return RunningHive(process, endpoint, data_dir, key.access_key, key.secret, account=key.account, ca=ca)
+    ca = data_dir / "ca.pem" if found[2] == "https" else None
+    return RunningHive(process, found[1], data_dir, key.access_key, key.secret, account=key.account, ca=ca)
 
 
 def _ready_line(process: subprocess.Popen[str], timeout: float) -> str:
