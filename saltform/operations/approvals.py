@@ -12,7 +12,7 @@ from saltform.events import approval_tag
 from saltform.operations.approving import request_entry
 from saltform.operations.deciding import rules
 from saltform.operations.kept_plans import forget_settled
-from saltform.operations.permission import who_may_approve
+from saltform.operations.people import who_may_approve
 from saltform.operations.result import result
 from saltform.operations.resumable import check_not_overtaken
 from saltform.operations.services import Services

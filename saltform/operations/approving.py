@@ -23,7 +23,7 @@ from saltform.operations.judging import Judged
 from saltform.operations.minion_keys import digest as token_digest
 from saltform.operations.opened import Opened
 from saltform.operations.part import Part
-from saltform.operations.permission import who_may_approve
+from saltform.operations.people import who_may_approve
 from saltform.operations.standing import CLOCK, EXPIRED, TURNED_DOWN, WAITING, Standing, standing
 from saltform.plan import Plan, digest, refines
 from saltform.policy.verdicts import APPROVE

@@ -37,16 +37,8 @@ class Changes:
         return self.serial != self.was or bool(self.outputs or self.added or self.removed)
 
 
-def copy_states(opened: Opened, names: Iterable[str]) -> None:
-    """After a run: what these components' states say now, and those whose sensitive outputs have other readers."""
-    touched = list(names)
-    named = [
-        name
-        for name, component in opened.environment.components.items()
-        if component.output_targets and component.backend.type != "local" and name not in touched
-    ]
-    if not touched and not named:
-        return
+def copy_states(opened: Opened, touched: Iterable[str], named: Iterable[str]) -> None:
+    """After a run: what the touched states say now; and what is kept of others, if pillar names other readers now."""
     last = opened.services.runlog.copies.all(opened.name)
     for name in touched:
         copy_state(opened, name, last.get(name))

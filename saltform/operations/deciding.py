@@ -15,8 +15,7 @@ from saltform.errors import ApprovalRefused, NotAllowed, SaltformError
 from saltform.events import approval_tag
 from saltform.operations import auditing
 from saltform.operations.options import Options, bad
-from saltform.operations.people import Allowed
-from saltform.operations.permission import who_may_approve
+from saltform.operations.people import Allowed, who_may_approve
 from saltform.operations.promoted import on_record
 from saltform.operations.services import Services
 from saltform.operations.standing import GRANTED, WAITING, Standing, standing

@@ -9,13 +9,12 @@ from typing import Any
 from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
 from saltform.graph import Graph
 from saltform.operations.choosing import check_binaries, check_fleet, check_replaced, chosen, orphan_note
-from saltform.operations.foreseeing import previews
 from saltform.operations.index import after_run
 from saltform.operations.known import Known
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.result import shown_outputs
-from saltform.operations.running import Run
+from saltform.operations.running import Foresee, Run
 from saltform.operations.services import Services
 from saltform.runlog import RunRecord, StepRecord
 from saltform.status import Status
@@ -57,7 +56,7 @@ def run_deploy(
         notes,
         resumed=resumed,
         unchanged=lambda: _unchanged(opened, options, run.graph),
-        foresee=lambda: previews(run, options),
+        foresee=lambda: _previews(run, options),
     )
     if opened.orphans:
         run.notes.append(orphan_note(opened))
@@ -116,6 +115,12 @@ def _is_unchanged(opened: Opened, name: str) -> bool:
         return Known(opened, component, opened.known_inputs(component)).unchanged()
     except SaltformError:
         return False  # its own step says what is wrong
+
+
+def _previews(run: Run, options: Options) -> Foresee:
+    from saltform.operations.foreseeing import previews  # only when something awaits approval
+
+    return previews(run, options)
 
 
 def _step(run: Run, options: Options, name: str, step: StepRecord) -> Status:

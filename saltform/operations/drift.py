@@ -53,7 +53,11 @@ def drift(services: Services, environment: str, given: Mapping[str, Any]) -> dic
             run.notes.append(orphan_note(opened))
         checks = _Checks(opened)
         returned = run.execute(InTurn(names, options.over, services.cancel).work(checks.step))
-    return heal(services, environment, options, returned) if options.heal else returned
+    if not options.heal:
+        return returned
+    from saltform.operations.deploy import deploy  # another verb
+
+    return heal(services, environment, options, returned, deploy)
 
 
 def _due(opened: Opened, options: Options) -> tuple[list[str], list[str]]:

@@ -22,7 +22,7 @@ def still_waiting(opened: Opened, name: str, step: StepRecord) -> bool:
 def previews(run: Run, options: Options, destroy: bool = False) -> Foresee:
     """What looks ahead for each component that needs one that awaits approval."""
     from saltform.operations import approving
-    from saltform.operations.plan import Planner
+    from saltform.operations.planner import Planner
 
     opened, planner = run.opened, Planner(run.opened, options, destroy)
     waiting = [name for name, step in run.steps.items() if step.status == Status.AWAITING_APPROVAL.value]

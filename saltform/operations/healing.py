@@ -6,18 +6,22 @@ A component whose code has changed too is left alone: healing it would deploy th
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltform.errors import EXIT_CHANGES, EXIT_DONE
-from saltform.operations import deploy as deploys
 from saltform.operations.options import Options
 from saltform.operations.services import Services
 from saltform.runlog import new_run_id, now
 from saltform.runlog.drift import resolve
 from saltform.status import Status
 
+Deploy = Callable[[Services, str, Mapping[str, Any]], dict[str, Any]]
 
-def heal(services: Services, environment: str, options: Options, checked: dict[str, Any]) -> dict[str, Any]:
+
+def heal(
+    services: Services, environment: str, options: Options, checked: dict[str, Any], deploy: Deploy
+) -> dict[str, Any]:
     """The check's return with what the deploy did about it."""
     drifted = [name for name, step in checked["steps"].items() if _is_terraforms(step)]
     checked["notes"] += [
@@ -36,7 +40,7 @@ def heal(services: Services, environment: str, options: Options, checked: dict[s
     checked["notes"] += [_also_known(name) for name in names if _has_known(checked["steps"][name]["check"])]
     given = {"components": names, "only": True, "refresh": True, "dry_run": options.dry_run}
     mine = dataclasses.replace(services, run_id=new_run_id())
-    healed = deploys.deploy(mine, environment, given | {"parallelism": options.parallelism or None})
+    healed = deploy(mine, environment, given | {"parallelism": options.parallelism or None})
     checked["healed"] = {"run": healed["run"], "steps": healed["steps"], "retcode": healed["retcode"]}
     checked["summary"] += f"; {healed['summary']}"
     done = _resolve(mine, environment, healed, checked)

@@ -15,7 +15,6 @@ from saltform.config.types import NOTHING
 from saltform.errors import SaltformError
 from saltform.files import write_atomic
 from saltform.layout import STATE_FILE
-from saltform.operations.copying import copy_states
 from saltform.operations.opened import Opened
 from saltform.operations.running import DONE, Run
 from saltform.runlog import StepRecord
@@ -87,8 +86,21 @@ def tell_minions(opened: Opened, steps: Mapping[str, StepRecord]) -> None:
     """After a run: the copies of what it changed, and a fresh pillar for the minions that see an output of that."""
     changed = (Status.APPLIED.value, Status.DESTROYED.value, Status.ROLLED_BACK.value)
     touched = [name for name, step in steps.items() if step.status in changed]
-    copy_states(opened, touched)
+    keep_copies(opened, touched)
     refresh_targets(opened, touched)
+
+
+def keep_copies(opened: Opened, touched: list[str]) -> None:
+    """What these components' states say now, and those on servers whose sensitive outputs may have other readers."""
+    named = [
+        name
+        for name, component in opened.environment.components.items()
+        if component.output_targets and component.backend.type != "local" and name not in touched
+    ]
+    if touched or named:
+        from saltform.operations.copying import copy_states  # most runs change nothing
+
+        copy_states(opened, touched, named)
 
 
 def refresh_targets(opened: Opened, names: Iterable[str]) -> None:

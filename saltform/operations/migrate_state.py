@@ -10,8 +10,7 @@ from saltform.config.backends import decode, encode, place
 from saltform.errors import SaltformError, StateError
 from saltform.graph import Graph
 from saltform.layout import STATE_FILE
-from saltform.operations.copying import copy_states
-from saltform.operations.index import write_index
+from saltform.operations.index import keep_copies, write_index
 from saltform.operations.moving import move
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options, bad
@@ -37,7 +36,7 @@ def migrate_state(services: Services, environment: str | None, component: Any, d
         moved = [name for name, step in run.steps.items() if step.status == Status.APPLIED.value]
         if moved:
             write_index(opened, moved)
-            copy_states(opened, moved)
+            keep_copies(opened, moved)
         return returned
 
 

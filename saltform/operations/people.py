@@ -1,11 +1,12 @@
-"""Who a caller is, and whether that is somebody who may approve: pure."""
+"""Who a caller is, and whether that is somebody who may approve."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from saltform.config.approval import Approval
-from saltform.operations.services import MINION, SHELL
+from saltform.operations.permission import roles_of
+from saltform.operations.services import MINION, SHELL, Services
 
 _NOBODY = ("Reactor", "UNKNOWN", "unknown", "")  # what Salt calls a caller that is no person
 Allowed = Callable[[str, str], str]  # author and origin → why they may not approve here; '' when they may
@@ -22,6 +23,19 @@ def refusal(rule: Approval, asked_by: str, author: str, origin: str) -> str:
     if rule.not_author and person(author) == person(asked_by):
         return f"{author} asked for the run (not_author: true)"
     return ""
+
+
+def who_may_approve(services: Services, rule: Approval, asked_by: str, environment: str) -> Allowed:
+    """By the rule of a component and by the roles, both as pillar has them now."""
+    roles = roles_of(services)
+
+    def allowed(author: str, origin: str) -> str:
+        why = refusal(rule, asked_by, author, origin)
+        if why or roles is None or (is_root(author) and origin == SHELL):
+            return why
+        return "" if roles.allow(author, "approve", environment) else f"{author} is no approver of {environment}"
+
+    return allowed
 
 
 def is_root(author: str) -> bool:

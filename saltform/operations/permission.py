@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltform.config.approval import Approval, read_groups
+from saltform.config.approval import read_groups
 from saltform.config.load import ROOT
 from saltform.config.reader import Reader
 from saltform.config.roles import Roles, read_roles
 from saltform.errors import ConfigError, NotAllowed, Problem
 from saltform.operations.options import flag
-from saltform.operations.people import Allowed, is_root, refusal
-from saltform.operations.services import SHELL, Services
+from saltform.operations.services import Services
 
 _OF_A_RUN = frozenset("show resume abandon cancel log report approve reject".split())
 _LOOKS = frozenset("show log report".split())  # elsewhere `last` may mean another run by the time it is acted on
@@ -28,7 +27,7 @@ _DRY = frozenset("deploy destroy promote rollback".split())  # with dry_run they
 
 def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
     """Raise NotAllowed unless the caller may do this verb of the runner there."""
-    roles = _roles(services)
+    roles = roles_of(services)
     if roles is None or _is_root(services) or verb in _OF_MINIONS:
         return
     first = arguments[0] if arguments else None
@@ -44,26 +43,13 @@ def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
 
 def check_work(services: Services, verb: str, arguments: Sequence[Any]) -> None:
     """The same for work on `environment/component`, as the execution and state modules name it."""
-    roles = _roles(services)
+    roles = roles_of(services)
     if roles is None or _is_root(services):
         return
     first = str(arguments[0] or "") if arguments else ""
     there = [first.partition("/")[0]] if first else _all_environments(services)
     test = verb in ("present", "absent") and arguments[-1] is True
     _check(services, roles, "plan" if test else _meant(verb, arguments), there)
-
-
-def who_may_approve(services: Services, rule: Approval, asked_by: str, environment: str) -> Allowed:
-    """By the rule of a component and by the roles, both as pillar has them now."""
-    roles = _roles(services)
-
-    def allowed(author: str, origin: str) -> str:
-        why = refusal(rule, asked_by, author, origin)
-        if why or roles is None or (is_root(author) and origin == SHELL):
-            return why
-        return "" if roles.allow(author, "approve", environment) else f"{author} is no approver of {environment}"
-
-    return allowed
 
 
 def _check(services: Services, roles: Roles, verb: str, there: Sequence[str]) -> None:
@@ -79,7 +65,7 @@ def _check(services: Services, roles: Roles, verb: str, there: Sequence[str]) ->
             )
 
 
-def _roles(services: Services) -> Roles | None:
+def roles_of(services: Services) -> Roles | None:
     """Read for every call: whoever lost a role has lost it. What can't be read lets nobody in."""
     tree = services.pillar.get(ROOT)
     if not isinstance(tree, Mapping) or tree.get("roles") is None:

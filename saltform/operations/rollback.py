@@ -23,7 +23,7 @@ from saltform.errors import DataAtRisk, TerraformError
 from saltform.graph import Graph
 from saltform.operations.choosing import check_binaries
 from saltform.operations.deploying import apply_part
-from saltform.operations.destroy import kept_with_data
+from saltform.operations.destroying import kept_with_data
 from saltform.operations.earlier import Back, Goal, back_to
 from saltform.operations.foreseeing import still_waiting
 from saltform.operations.health import unwell
@@ -31,7 +31,7 @@ from saltform.operations.index import after_run
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options
 from saltform.operations.part import Part
-from saltform.operations.plan import Planner
+from saltform.operations.planner import Planner
 from saltform.operations.released import check_secrets, check_within_reach, needs_of, released
 from saltform.operations.releases_file import keep_in_pillar, refuse_edited
 from saltform.operations.result import result

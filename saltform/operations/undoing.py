@@ -21,7 +21,7 @@ from typing import Any
 from saltform.errors import EXIT_DONE, DataAtRisk
 from saltform.graph import Graph
 from saltform.operations.applying import plan_and_apply
-from saltform.operations.destroy import destroy_step, kept_with_data
+from saltform.operations.destroying import destroy_step, kept_with_data
 from saltform.operations.index import after_run
 from saltform.operations.opened import Opened
 from saltform.operations.options import Options

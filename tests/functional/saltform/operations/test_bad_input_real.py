@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from saltform.errors import RunLogError, StateError
-from saltform.operations import index
+from saltform.operations import copying
 from saltform.process import RealProcesses
 from saltform.runlog import RunLog
 from saltform.terraform.binary import find
@@ -158,7 +158,7 @@ def test_what_a_good_deploy_leaves_for_minions_may_fail_without_failing_it(world
     def away(*_):
         raise StateError("the server is away")
 
-    monkeypatch.setattr(index, "copy_states", away)
+    monkeypatch.setattr(copying, "copy_states", away)
     world.components = {"a": {"module": "base", "variables": {"name": "a"}}}
     returned = world.deploy()
     assert (returned["retcode"], statuses(returned)) == (0, {"a": "applied"})
