@@ -32,7 +32,7 @@ from saltform.credentials.lender import Lender  # noqa: E402
 from saltform.credentials.masking import Masker  # noqa: E402
 from saltform.credentials.vault_login import VaultLogin  # noqa: E402
 from saltform.operations.deploy import deploy  # noqa: E402
-from saltform.operations.services import Services  # noqa: E402
+from saltform.operations.run.services import Services  # noqa: E402
 from saltform.process import RealProcesses  # noqa: E402
 from saltform.terraform.binary import Binary  # noqa: E402
 from saltform.terraform.session import Session, unmasked  # noqa: E402

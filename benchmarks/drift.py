@@ -23,7 +23,7 @@ from pathlib import Path
 from saltform.config import Settings
 from saltform.operations.deploy import deploy
 from saltform.operations.drift import drift
-from saltform.operations.services import Services
+from saltform.operations.run.services import Services
 from saltform.process import RealProcesses
 from saltform.terraform.binary import find
 

@@ -206,7 +206,7 @@ class _Kept:
 
 
 def _is_entry(entry: Any) -> bool:
-    """What `operations.index` writes."""
+    """What `operations.states.index` writes."""
     return (
         isinstance(entry, dict)
         and isinstance(entry.get("state"), str)

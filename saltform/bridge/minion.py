@@ -10,8 +10,8 @@ from saltform.config import load_settings
 from saltform.config.load import ROOT
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, SaltformError
 from saltform.events import QueuedEvents, RecordedEvents
-from saltform.operations.permission import check_work
-from saltform.operations.services import MINION, Services
+from saltform.operations.run.permission import check_work
+from saltform.operations.run.services import MINION, Services
 from saltform.runlog import new_run_id
 
 

@@ -19,10 +19,10 @@ from saltform.config import load_settings, nearest
 from saltform.config.load import ROOT
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
 from saltform.layout import Layout
-from saltform.operations.options import bad
-from saltform.operations.permission import check_call
-from saltform.operations.result import failure
-from saltform.operations.services import MINION, SHELL, Services
+from saltform.operations.run.options import bad
+from saltform.operations.run.permission import check_call
+from saltform.operations.run.result import failure
+from saltform.operations.run.services import MINION, SHELL, Services
 from saltform.progress import Progress
 from saltform.runlog import new_run_id
 

@@ -15,9 +15,9 @@ from saltform.config.names import MINION
 from saltform.errors import SaltformError
 from saltform.files import alone
 from saltform.fleet import ACCEPTED
-from saltform.operations import auditing
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run import auditing
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.runlog import now
 from saltform.runlog.minions import MinionToken
 

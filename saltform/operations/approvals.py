@@ -9,14 +9,14 @@ from typing import Any
 
 from saltform.errors import SaltformError
 from saltform.events import approval_tag
-from saltform.operations.approving import request_entry
-from saltform.operations.deciding import rules
-from saltform.operations.kept_plans import forget_settled
-from saltform.operations.people import who_may_approve
-from saltform.operations.result import result
-from saltform.operations.resumable import check_not_overtaken
-from saltform.operations.services import Services
-from saltform.operations.standing import EXPIRED, TURNED_DOWN, WAITING, standing
+from saltform.operations.approval.approving import request_entry
+from saltform.operations.approval.deciding import rules
+from saltform.operations.approval.kept_plans import forget_settled
+from saltform.operations.approval.people import who_may_approve
+from saltform.operations.approval.standing import EXPIRED, TURNED_DOWN, WAITING, standing
+from saltform.operations.run.result import result
+from saltform.operations.run.resumable import check_not_overtaken
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 from saltform.runlog import RunRecord, now, seconds_between
 from saltform.runlog.approvals import Request

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.operations.approving import request_entry
-from saltform.operations.deciding import Decisions
-from saltform.operations.options import is_dry
-from saltform.operations.result import result
-from saltform.operations.resumable import check_not_overtaken
-from saltform.operations.services import Services
+from saltform.operations.approval.approving import request_entry
+from saltform.operations.approval.deciding import Decisions
+from saltform.operations.run.options import is_dry
+from saltform.operations.run.result import result
+from saltform.operations.run.resumable import check_not_overtaken
+from saltform.operations.run.services import Services
 from saltform.runlog.approvals import APPROVED
 
 

@@ -14,10 +14,10 @@ from saltform.config.load import ROOT
 from saltform.config.names import nearest
 from saltform.config.reader import parse_duration
 from saltform.errors import EXIT_DONE, EXIT_FAILED, UnknownName
-from saltform.operations.auditing import anchored, read_anchor
-from saltform.operations.options import bad, flag
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run.auditing import anchored, read_anchor
+from saltform.operations.run.options import bad, flag
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 from saltform.runlog import now
 from saltform.runlog.audit import Entry, broken

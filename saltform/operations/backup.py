@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from saltform.files import cannot_write
-from saltform.operations import auditing, errored
-from saltform.operations.options import bad
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run import auditing
+from saltform.operations.run.options import bad
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
+from saltform.operations.states import errored
 from saltform.report.words import plural, size
 from saltform.runlog import now
 

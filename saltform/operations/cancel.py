@@ -7,11 +7,11 @@ from typing import Any
 
 from saltform.errors import SaltformError
 from saltform.files import write_atomic
-from saltform.operations import auditing
 from saltform.operations.history import run_entry
-from saltform.operations.options import flag, is_dry
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run import auditing
+from saltform.operations.run.options import flag, is_dry
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.runlog import now as this_moment
 from saltform.workers import CANCEL
 

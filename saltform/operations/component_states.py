@@ -13,11 +13,11 @@ from typing import Any
 
 from saltform.errors import SaltformError
 from saltform.operations import component_commands as commands
-from saltform.operations.one_component import asking, find, split
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options, bad
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.options import Options, bad
+from saltform.operations.run.services import Services
 from saltform.operations.status import status
+from saltform.operations.step.one_component import asking, find, split
 from saltform.report.words import HIDDEN, plural
 from saltform.status import Status
 from saltform.terraform import planning

@@ -6,10 +6,10 @@ from typing import Any
 
 from saltform.credentials.check import check
 from saltform.errors import EXIT_DONE, EXIT_FAILED
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.options import Options
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 
 

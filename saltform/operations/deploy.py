@@ -8,14 +8,14 @@ from typing import Any
 
 from saltform.errors import EXIT_CANCELLED, EXIT_FAILED, EXIT_LOCKED, SaltformError
 from saltform.graph import Graph
-from saltform.operations.choosing import check_binaries, check_fleet, check_replaced, chosen, orphan_note
-from saltform.operations.index import after_run
-from saltform.operations.known import Known
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.result import shown_outputs
-from saltform.operations.running import Foresee, Run
-from saltform.operations.services import Services
+from saltform.operations.environment.choosing import check_binaries, check_fleet, check_replaced, chosen, orphan_note
+from saltform.operations.environment.known import Known
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.options import Options
+from saltform.operations.run.result import shown_outputs
+from saltform.operations.run.running import Foresee, Run
+from saltform.operations.run.services import Services
+from saltform.operations.states.index import after_run
 from saltform.runlog import RunRecord, StepRecord
 from saltform.status import Status
 
@@ -87,7 +87,7 @@ def _outputs(run: Run, names: Sequence[str]) -> dict[str, Any]:
 def _roll_back(opened: Opened, run: Run, returned: dict[str, Any]) -> None:
     """After a failure, not after a cancel: whoever stops a run doesn't ask for more to be done."""
     if returned["retcode"] in (EXIT_FAILED, EXIT_LOCKED):
-        from saltform.operations.undoing import undo  # hardly ever
+        from saltform.operations.run.undoing import undo  # hardly ever
 
         undone = undo(opened, returned["run"])
         returned["rollback"] = {name: undone[name] for name in ("run", "retcode", "summary", "steps", "notes")}
@@ -118,12 +118,12 @@ def _is_unchanged(opened: Opened, name: str) -> bool:
 
 
 def _previews(run: Run, options: Options) -> Foresee:
-    from saltform.operations.foreseeing import previews  # only when something awaits approval
+    from saltform.operations.approval.foreseeing import previews  # only when something awaits approval
 
     return previews(run, options)
 
 
 def _step(run: Run, options: Options, name: str, step: StepRecord) -> Status:
-    from saltform.operations.deploying import deploy_one  # only when something is to be done
+    from saltform.operations.step.deploying import deploy_one  # only when something is to be done
 
     return deploy_one(run, options, name, step)

@@ -9,16 +9,16 @@ from typing import Any
 from saltform.config import select
 from saltform.errors import EXIT_CHANGES, EXIT_DONE
 from saltform.graph import Graph
-from saltform.operations.choosing import check_binaries, check_fleet
-from saltform.operations.destroying import destroy_step, kept_with_data
-from saltform.operations.foreseeing import previews
-from saltform.operations.index import after_run
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options, bad
-from saltform.operations.released import check_within_reach
-from saltform.operations.result import result
-from saltform.operations.running import Run
-from saltform.operations.services import Services
+from saltform.operations.approval.foreseeing import previews
+from saltform.operations.environment.choosing import check_binaries, check_fleet
+from saltform.operations.environment.opened import Opened
+from saltform.operations.release.released import check_within_reach
+from saltform.operations.run.options import Options, bad
+from saltform.operations.run.result import result
+from saltform.operations.run.running import Run
+from saltform.operations.run.services import Services
+from saltform.operations.states.index import after_run
+from saltform.operations.step.destroying import destroy_step, kept_with_data
 from saltform.report.words import plural
 from saltform.runlog import RunRecord
 from saltform.status import Status

@@ -8,11 +8,11 @@ from typing import Any
 from saltform.config import load
 from saltform.config.types import Origin
 from saltform.errors import EXIT_CHANGES, EXIT_DONE
-from saltform.operations.opened import Opened
-from saltform.operations.promoted import on_record
-from saltform.operations.release_differences import differ, differences
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.environment.promoted import on_record
+from saltform.operations.release.differences import differ, differences
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.runlog import ComponentRecord
 
 SAME, DIFFERS = "same", "differs"

@@ -16,17 +16,17 @@ from saltform.drift import COMPUTED, DRIFT, REORDERED, Difference, compare
 from saltform.errors import SaltformError
 from saltform.events import drift_changed_tag, drift_tag
 from saltform.graph import Graph
-from saltform.operations.checking import Found, applied, look
-from saltform.operations.choosing import orphan_note
-from saltform.operations.fleet_drift import CLEAN, DRIFTED, UNKNOWN, look_at_fleet
-from saltform.operations.healing import heal
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.part import Part
-from saltform.operations.result import result
-from saltform.operations.running import Run
-from saltform.operations.services import Services
-from saltform.operations.turns import InTurn
+from saltform.operations.environment.choosing import orphan_note
+from saltform.operations.environment.opened import Opened
+from saltform.operations.fleet.drift import CLEAN, DRIFTED, UNKNOWN, look_at_fleet
+from saltform.operations.run.healing import heal
+from saltform.operations.run.options import Options
+from saltform.operations.run.result import result
+from saltform.operations.run.running import Run
+from saltform.operations.run.services import Services
+from saltform.operations.run.turns import InTurn
+from saltform.operations.step.checking import Found, applied, look
+from saltform.operations.step.part import Part
 from saltform.report.words import duration, plural
 from saltform.runlog import StepRecord, now
 from saltform.runlog.drift import Check, Finding

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.operations.opened import Opened
-from saltform.operations.options import bad
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.options import bad
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 
 FORMATS = ("tree", "dot", "mermaid", "svg")
 

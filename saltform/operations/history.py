@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.config import load
-from saltform.operations.options import bad
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run.options import bad
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 from saltform.runlog import RunRecord
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED, CredentialError, StateError
 from saltform.fleet import ACCEPTED, NO_KEY
-from saltform.operations.minion_keys import instances
-from saltform.operations.opened import Opened
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.fleet.minion_keys import instances
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 from saltform.runlog import now
 from saltform.runlog.minions import MinionToken

@@ -7,8 +7,8 @@ from typing import Any
 from saltform.config import nearest
 from saltform.config.load import ROOT
 from saltform.errors import UnknownName
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 
 
 def locks(services: Services, environment: str | None) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from saltform.config import nearest
 from saltform.errors import SaltformError, UnknownName
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import clean, plural
 
 MOST = 2000  # lines: a return is kept in Salt's job cache; the file has all of them

@@ -10,13 +10,13 @@ from saltform.config.backends import decode, encode, place
 from saltform.errors import SaltformError, StateError
 from saltform.graph import Graph
 from saltform.layout import STATE_FILE
-from saltform.operations.index import keep_copies, write_index
-from saltform.operations.moving import move
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options, bad
-from saltform.operations.part import Part
-from saltform.operations.running import Run
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.options import Options, bad
+from saltform.operations.run.running import Run
+from saltform.operations.run.services import Services
+from saltform.operations.states.index import keep_copies, write_index
+from saltform.operations.states.moving import move
+from saltform.operations.step.part import Part
 from saltform.runlog import ALL, StepRecord
 from saltform.status import Status
 

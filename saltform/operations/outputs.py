@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.errors import EXIT_DONE, EXIT_FAILED, CredentialError, StateError
-from saltform.operations.opened import Opened
-from saltform.operations.result import result, shown_outputs
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.result import result, shown_outputs
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 
 

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltform.operations.choosing import check_replaced, chosen, orphan_note
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.planner import Planner
-from saltform.operations.renames import renames
-from saltform.operations.running import Run
-from saltform.operations.services import Services
+from saltform.operations.environment.choosing import check_replaced, chosen, orphan_note
+from saltform.operations.environment.opened import Opened
+from saltform.operations.environment.renames import renames
+from saltform.operations.run.options import Options
+from saltform.operations.run.running import Run
+from saltform.operations.run.services import Services
+from saltform.operations.step.planner import Planner
 
 
 def plan(services: Services, environment: str, given: Mapping[str, Any], verb: str = "plan") -> dict[str, Any]:

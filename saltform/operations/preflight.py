@@ -16,12 +16,12 @@ from saltform.config import Component
 from saltform.credentials.check import check as check_credentials
 from saltform.errors import EXIT_DONE, EXIT_FAILED, SaltformError, StateError
 from saltform.files import make_folder, write_atomic
-from saltform.operations.offers import check_offers
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.part import Part
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.fleet.offers import check_offers
+from saltform.operations.run.options import Options
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
+from saltform.operations.step.part import Part
 from saltform.progress import Progress
 from saltform.report.words import plural
 from saltform.runlog import StepRecord

@@ -20,13 +20,13 @@ from saltform.graph import Graph
 from saltform.operations import plan as planned
 from saltform.operations.deploy import run_deploy
 from saltform.operations.diff import compared
-from saltform.operations.gates import Gate, gates, shown, why_not
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.promoted import on_record, promoted_set
-from saltform.operations.releases_file import keep_in_pillar, refuse_edited, written_by_us
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.environment.promoted import on_record, promoted_set
+from saltform.operations.release.gates import Gate, gates, shown, why_not
+from saltform.operations.release.pillar_file import keep_in_pillar, refuse_edited, written_by_us
+from saltform.operations.run.options import Options
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.runlog import ComponentRecord, RunRecord
 
 

@@ -24,13 +24,14 @@ from typing import Any
 from saltform.config.load import ROOT
 from saltform.config.reader import parse_duration, shown
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Locked, SaltformError
-from saltform.operations import auditing, errored
-from saltform.operations.kept_plans import forget_settled
-from saltform.operations.options import bad, flag
-from saltform.operations.result import result
-from saltform.operations.resumable import check_resumable, unfinished
-from saltform.operations.services import Services
-from saltform.operations.snapshot import read_snapshot
+from saltform.operations.approval.kept_plans import forget_settled
+from saltform.operations.run import auditing
+from saltform.operations.run.options import bad, flag
+from saltform.operations.run.result import result
+from saltform.operations.run.resumable import check_resumable, unfinished
+from saltform.operations.run.services import Services
+from saltform.operations.run.snapshot import read_snapshot
+from saltform.operations.states import errored
 from saltform.report.words import plural, size
 from saltform.runlog import locks, now
 from saltform.workspace.modules import FILES

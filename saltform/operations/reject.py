@@ -6,11 +6,11 @@ from typing import Any
 
 from saltform.errors import EXIT_CANCELLED, Locked
 from saltform.graph import Graph
-from saltform.operations.deciding import Decisions
-from saltform.operations.kept_plans import KeptPlans
-from saltform.operations.options import is_dry
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.approval.deciding import Decisions
+from saltform.operations.approval.kept_plans import KeptPlans
+from saltform.operations.run.options import is_dry
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report import words
 from saltform.runlog import RunRecord, StepRecord
 from saltform.runlog.approvals import REJECTED

@@ -6,9 +6,9 @@ from typing import Any
 
 from saltform.config import load
 from saltform.config.load import ROOT
-from saltform.operations.release_differences import module_name, providers
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.release.differences import module_name, providers
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 from saltform.runlog import ComponentRecord
 from saltform.runlog.releases import Had, Promoted

@@ -8,9 +8,9 @@ from typing import Any
 
 from saltform.files import write_atomic
 from saltform.graph import Graph
-from saltform.operations.options import bad
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run.options import bad
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.operations.show import show
 
 SUFFIXES = {"json": "json", "markdown": "md", "html": "html"}

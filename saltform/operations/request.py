@@ -21,9 +21,9 @@ from saltform.config import load
 from saltform.config.load import REQUESTABLE
 from saltform.errors import NotAllowed, SaltformError
 from saltform.events import answer_tag
-from saltform.operations.options import bad
-from saltform.operations.result import failure
-from saltform.operations.services import MINION, SHELL, Services
+from saltform.operations.run.options import bad
+from saltform.operations.run.result import failure
+from saltform.operations.run.services import MINION, SHELL, Services
 
 REACTOR = "Reactor"  # who Salt says the caller is, and no argument
 KEY = "saltform_request"  # in the minion's data store

@@ -26,11 +26,11 @@ from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
 from saltform.errors import EXIT_CHANGES, Locked, StateError
 from saltform.files import cannot_write, make_folder
-from saltform.operations import auditing
 from saltform.operations.backup import FORMAT, LEFT_OUT, MANIFEST, RUNLOG, UNSTORED, checked_path
-from saltform.operations.options import flag, is_dry
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.run import auditing
+from saltform.operations.run.options import flag, is_dry
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 from saltform.runlog import RunLog, locks, now
 

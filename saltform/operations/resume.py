@@ -15,16 +15,17 @@ from typing import Any
 
 from saltform.config.load import ROOT
 from saltform.errors import Cancelled, ModuleError, UnknownName
-from saltform.operations import auditing, promote, rollback, undoing
+from saltform.operations import promote, rollback
 from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options, is_dry
-from saltform.operations.result import result
-from saltform.operations.resumable import STOPPED, check_resumable, last_seen, unfinished
-from saltform.operations.running import DONE
-from saltform.operations.services import Services
-from saltform.operations.snapshot import RESUMABLE, Snapshot, gone_on_with, kept_part, read_snapshot, same
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run import auditing, undoing
+from saltform.operations.run.options import Options, is_dry
+from saltform.operations.run.result import result
+from saltform.operations.run.resumable import STOPPED, check_resumable, last_seen, unfinished
+from saltform.operations.run.running import DONE
+from saltform.operations.run.services import Services
+from saltform.operations.run.snapshot import RESUMABLE, Snapshot, gone_on_with, kept_part, read_snapshot, same
 from saltform.runlog import ALL, RunRecord, now
 from saltform.status import Status
 from saltform.workers import cancelling
@@ -127,8 +128,8 @@ def _looked_at(opened: Opened, record: RunRecord) -> list[str]:
 
     What was created without being recorded will be created once more.
     """
+    from saltform.operations.states.torn import mend_torn
     from saltform.operations.strays import named  # what asks providers is not needed to go on with most runs
-    from saltform.operations.torn import mend_torn
 
     known = {*opened.environment.components, *opened.orphans}
     steps = [step for step in opened.services.runlog.steps(record.id) if Status(step.status) in _HALF_DONE]

@@ -21,23 +21,23 @@ from typing import Any
 from saltform.config import select
 from saltform.errors import DataAtRisk, TerraformError
 from saltform.graph import Graph
-from saltform.operations.choosing import check_binaries
-from saltform.operations.deploying import apply_part
-from saltform.operations.destroying import kept_with_data
-from saltform.operations.earlier import Back, Goal, back_to
-from saltform.operations.foreseeing import still_waiting
-from saltform.operations.health import unwell
-from saltform.operations.index import after_run
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.part import Part
-from saltform.operations.planner import Planner
-from saltform.operations.released import check_secrets, check_within_reach, needs_of, released
-from saltform.operations.releases_file import keep_in_pillar, refuse_edited
-from saltform.operations.result import result
-from saltform.operations.running import Run, Work
-from saltform.operations.services import Services
-from saltform.operations.undoing import DESTROY, take_away
+from saltform.operations.approval.foreseeing import still_waiting
+from saltform.operations.environment.choosing import check_binaries
+from saltform.operations.environment.opened import Opened
+from saltform.operations.fleet.health import unwell
+from saltform.operations.release.earlier import Back, Goal, back_to
+from saltform.operations.release.pillar_file import keep_in_pillar, refuse_edited
+from saltform.operations.release.released import check_secrets, check_within_reach, needs_of, released
+from saltform.operations.run.options import Options
+from saltform.operations.run.result import result
+from saltform.operations.run.running import Run, Work
+from saltform.operations.run.services import Services
+from saltform.operations.run.undoing import DESTROY, take_away
+from saltform.operations.states.index import after_run
+from saltform.operations.step.deploying import apply_part
+from saltform.operations.step.destroying import kept_with_data
+from saltform.operations.step.part import Part
+from saltform.operations.step.planner import Planner
 from saltform.runlog import RunRecord, StepRecord
 from saltform.status import Status
 from saltform.workspace.root import address_in_module

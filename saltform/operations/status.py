@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.errors import CredentialError, SaltformError, StateError
-from saltform.operations import errored
-from saltform.operations.known import Known
-from saltform.operations.opened import Opened
-from saltform.operations.result import result
-from saltform.operations.resumable import check_not_overtaken, last_seen
-from saltform.operations.services import Services
+from saltform.operations.environment.known import Known
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.result import result
+from saltform.operations.run.resumable import check_not_overtaken, last_seen
+from saltform.operations.run.services import Services
+from saltform.operations.states import errored
 from saltform.report.words import plural
 from saltform.runlog import RunRecord
 from saltform.workspace.root import Unknown

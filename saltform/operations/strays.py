@@ -24,18 +24,18 @@ from saltform.config.kinds import KINDS as PROVIDERS
 from saltform.credentials.aws import Refused, client
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, SaltformError, UnknownName
 from saltform.graph import Graph
-from saltform.operations import errored
-from saltform.operations.hiding import texts
-from saltform.operations.one_component import inputs_or_null, record_state_edited
-from saltform.operations.opened import Opened
-from saltform.operations.options import bad, flag, is_dry
-from saltform.operations.part import TAGS, Part
-from saltform.operations.people import is_root
-from saltform.operations.pulling import at_backend, pull
-from saltform.operations.result import result
-from saltform.operations.running import Run
-from saltform.operations.services import SHELL, Services
-from saltform.operations.stray_kinds import KINDS, ORDER
+from saltform.operations.approval.people import is_root
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.options import bad, flag, is_dry
+from saltform.operations.run.result import result
+from saltform.operations.run.running import Run
+from saltform.operations.run.services import SHELL, Services
+from saltform.operations.states import errored
+from saltform.operations.states.pulling import at_backend, pull
+from saltform.operations.states.stray_kinds import KINDS, ORDER
+from saltform.operations.step.hiding import texts
+from saltform.operations.step.one_component import inputs_or_null, record_state_edited
+from saltform.operations.step.part import TAGS, Part
 from saltform.runlog import StepRecord
 from saltform.status import Status
 from saltform.terraform import import_, planning

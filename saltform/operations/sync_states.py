@@ -14,13 +14,13 @@ from saltform.errors import (
     StateError,
     TerraformError,
 )
-from saltform.operations import marks
-from saltform.operations.copying import copy_state
-from saltform.operations.index import refresh_targets, write_index
-from saltform.operations.opened import Opened
-from saltform.operations.orphans import left_pillar
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.environment.orphans import left_pillar
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
+from saltform.operations.states import marks
+from saltform.operations.states.copying import copy_state
+from saltform.operations.states.index import refresh_targets, write_index
 from saltform.runlog import now
 from saltform.runlog.copies import StateCopy
 from saltform.workspace.root import address_in_module

@@ -7,11 +7,11 @@ import shutil
 from typing import Any
 
 from saltform.errors import SaltformError
-from saltform.operations.opened import Opened
-from saltform.operations.options import Options
-from saltform.operations.part import Part
-from saltform.operations.running import Run
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.options import Options
+from saltform.operations.run.running import Run
+from saltform.operations.run.services import Services
+from saltform.operations.step.part import Part
 from saltform.runlog import StepRecord
 from saltform.status import Status
 from saltform.terraform.init import locked_providers

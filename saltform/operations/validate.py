@@ -7,9 +7,9 @@ from typing import Any
 
 from saltform.config import load
 from saltform.errors import ConfigError, NotPromoted, Problem
-from saltform.operations.opened import Opened
-from saltform.operations.result import result
-from saltform.operations.services import Services
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.result import result
+from saltform.operations.run.services import Services
 from saltform.report.words import plural
 
 

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from hive_emulator.testing import RunningHive, running_emulator
-from saltform.operations import fleet_drift
+from saltform.operations.fleet import drift as fleet_drift
 from saltform.report import text
 from saltform.runlog import RunLog
 from tests.support import machines

@@ -8,8 +8,8 @@ from typing import Any
 from saltform.bridge import runner
 from saltform.config import Settings
 from saltform.events import RecordedEvents
-from saltform.operations.result import failure
-from saltform.operations.services import Services
+from saltform.operations.run.result import failure
+from saltform.operations.run.services import Services
 from saltform.process import RealProcesses
 
 BASE = """

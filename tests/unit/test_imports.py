@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+OPERATIONS = REPOSITORY / "saltform" / "operations"
 # From the bottom up: a room may import what is on its own level or below, never above.
 LEVELS = [
     {"errors", "status", "files", "layout", "graph", "schedule", "loader"},
@@ -43,8 +45,8 @@ def imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            if node.module == "saltform":
-                yield from (f"saltform.{alias.name}" for alias in node.names)
+            if node.module in ("saltform", "saltform.operations"):
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
             else:
                 yield node.module
 
@@ -61,6 +63,22 @@ def test_a_room_imports_nothing_from_above(path):
     found = [name for name in imports(path) if name.startswith("saltform.")]
     above = [name for name in found if LEVEL[room_of(name)] > LEVEL[inside]]
     assert not above, f"{inside} is on level {LEVEL[inside]}"
+
+
+def test_the_folder_of_operations_shows_the_verbs():
+    runner = (REPOSITORY / "salt" / "_runners" / "infrastructure.py").read_text()
+    of_the_runner = set(re.findall(r'_call\(\s*"(\w+)"', runner))
+    assert len(of_the_runner) > 30
+    of_one_component = {"component_commands", "component_states"}  # of Salt's modules terraform, terraform_resource
+    assert {path.stem for path in OPERATIONS.glob("*.py")} == of_the_runner | of_one_component | {"__init__"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(OPERATIONS.glob("*/*.py")), ids=lambda path: str(path.relative_to(OPERATIONS))
+)
+def test_what_verbs_share_knows_no_verb(path):
+    verbs = {f"saltform.operations.{verb.stem}" for verb in OPERATIONS.glob("*.py")}
+    assert not verbs.intersection(imports(path))
 
 
 def test_every_room_has_a_level():
@@ -100,4 +118,5 @@ def test_a_deploy_imports_what_lends_plans_and_starts_only_when_something_has_ch
     program = "import sys, saltform.bridge.runner, saltform.operations.deploy; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     heavy = ("saltform.credentials", "saltform.plan", "saltform.policy", "saltform.terraform.session", "salt.")
+    heavy += tuple(f"saltform.operations.{room}" for room in ("approval.", "fleet.", "release.", "step."))
     assert not [name for name in done.stdout.split() if name.startswith(heavy)]

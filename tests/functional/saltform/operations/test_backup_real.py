@@ -16,7 +16,7 @@ import pytest
 
 from saltform.layout import Layout
 from saltform.operations.backup import LEFT_OUT
-from saltform.operations.services import Services
+from saltform.operations.run.services import Services
 from saltform.runlog import RunLog, RunRecord, locks
 from tests.support.postgres import postgres
 from tests.support.world import World, statuses

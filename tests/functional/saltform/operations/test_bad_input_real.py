@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from saltform.errors import RunLogError, StateError
-from saltform.operations import copying
+from saltform.operations.states import copying
 from saltform.process import RealProcesses
 from saltform.runlog import RunLog
 from saltform.terraform.binary import find

@@ -13,7 +13,7 @@ from saltform.config import Settings
 from saltform.errors import Locked, SaltformError, UnknownName
 from saltform.operations import component_commands as commands
 from saltform.operations.history import history
-from saltform.operations.services import Services
+from saltform.operations.run.services import Services
 from saltform.operations.status import status
 from saltform.runlog import locks
 

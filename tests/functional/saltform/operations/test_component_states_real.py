@@ -11,7 +11,7 @@ import pytest
 from saltform.config import Settings
 from saltform.errors import SaltformError
 from saltform.operations import component_states as states
-from saltform.operations.services import Services
+from saltform.operations.run.services import Services
 
 BASE = """
 variable "name" { type = string }

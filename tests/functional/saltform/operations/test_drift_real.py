@@ -10,7 +10,7 @@ import pytest
 
 from hive_emulator.testing import running_emulator
 from saltform.layout import Layout
-from saltform.operations.result import failure
+from saltform.operations.run.result import failure
 from saltform.progress import Progress
 from saltform.report import text
 from saltform.runlog import RunLog, locks

@@ -19,7 +19,7 @@ from saltform.operations.destroy import destroy
 from saltform.operations.history import history
 from saltform.operations.plan import plan
 from saltform.operations.report import report as written_report
-from saltform.operations.services import Services
+from saltform.operations.run.services import Services
 from saltform.operations.show import show
 from saltform.operations.status import status
 from tests.support.openbao import dev_server

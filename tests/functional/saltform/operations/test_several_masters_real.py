@@ -9,8 +9,8 @@ import time
 import pytest
 
 from saltform.layout import Layout
-from saltform.operations.opened import Opened
-from saltform.operations.part import Part
+from saltform.operations.environment.opened import Opened
+from saltform.operations.step.part import Part
 from saltform.runlog import StepRecord
 from saltform.tfstate import read
 from tests.support import masters

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from saltform.errors import SaltformError
-from saltform.operations.one_component import split
+from saltform.operations.step.one_component import split
 from saltform.report.text import render
 from saltform.runlog import ComponentRecord, RunRecord
 from tests.support.fleet import MemoryFleet

@@ -9,8 +9,8 @@ import pytest
 from saltform.config.types import Component
 from saltform.errors import TerraformError
 from saltform.operations import rollback
-from saltform.operations.options import Options
-from saltform.operations.released import Released
+from saltform.operations.release.released import Released
+from saltform.operations.run.options import Options
 from saltform.runlog import StepRecord
 from saltform.status import Status
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from saltform.operations.offers import _quota
+from saltform.operations.fleet.offers import _quota
 from saltform.progress import Progress
 from tests.support.world import World
 

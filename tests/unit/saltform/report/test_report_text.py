@@ -8,7 +8,7 @@ import pytest
 
 from saltform import operations
 from saltform.errors import SaltformError
-from saltform.operations.result import failure
+from saltform.operations.run.result import failure
 from saltform.report import text
 from saltform.report.runs import MOST_CHANGES
 from saltform.report.steps import sort_out
@@ -95,7 +95,7 @@ def test_a_run_in_which_nothing_happened_does_not_import_rich():
 import sys
 from saltform import operations
 from saltform.errors import SaltformError
-from saltform.operations.result import failure
+from saltform.operations.run.result import failure
 from saltform.report import text
 text.render({returned(steps={"a": step("unchanged")})!r}, width=80, color=True)
 print("rich" in sys.modules)

@@ -1,0 +1,1 @@
+"""Plans that need a person: who may agree, who has, and what is applied then."""

@@ -1,0 +1,121 @@
+"""Keys follow instances: a token goes with each new instance, and its minion's key goes when the instance goes.
+
+1. A component names the ids of its minions. Its module gets them, and a token for each, made anew for every plan
+   (one that was approved and is made again has those that were in it, unless they were good already).
+   Terraform hands a token to an instance that it creates, and leaves the user data of the others alone.
+2. Tokens are on record when a plan is to be applied, and good from the moment at which it is, each for its one id,
+   once, and not for long: a plan may wait for approval. Only digests are on record.
+3. Whose key is accepted is decided by `accept_key`, by token and id.
+4. After an apply, a key whose instance is gone or was replaced is deleted; after a destroy, all of the component's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from saltform.errors import SaltformError
+from saltform.fleet import ACCEPTED
+from saltform.operations.run import auditing
+from saltform.runlog import now
+from saltform.runlog.minions import MinionToken
+from saltform.workspace.root import MINIONS
+
+if TYPE_CHECKING:
+    from saltform.operations.environment.opened import Opened
+    from saltform.operations.step.part import Part
+
+LIFE = 1800.0  # seconds that a minion has to come after the apply that made its instance
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def instances(opened: Opened, name: str) -> dict[str, str]:
+    """Minion id → instance, as the module's output says."""
+    output = opened.outputs(name).get(MINIONS)
+    value: Any = output.value if output is not None else {}
+    return {str(minion): str(instance) for minion, instance in value.items()} if isinstance(value, Mapping) else {}
+
+
+def propose_tokens(part: Part) -> None:
+    """A plan with these tokens in it may be applied, now or by whoever goes on with this run: not good yet."""
+    component = part.component
+    _check_ids(part)
+    part.services.runlog.minions.propose(
+        component.environment,
+        component.name,
+        part.services.run_id,
+        [
+            MinionToken(digest(token), component.environment, component.name, minion, part.services.run_id)
+            for minion, token in part.tokens.items()
+        ],
+    )
+
+
+def issue_tokens(part: Part) -> list[str]:
+    """Right before an apply: the tokens that are in its plan are good from now on. Their digests."""
+    component = part.component
+    # As long as the apply may take: an instance may be made in its last minute.
+    expires = now(component.timeouts.apply + LIFE)
+    return part.services.runlog.minions.issue(component.environment, component.name, part.services.run_id, expires)
+
+
+def follow_instances(part: Part, before: Mapping[str, str], issued: list[str]) -> None:
+    """After an apply: keys whose instances are gone or were replaced are deleted."""
+    log, where = part.services.runlog.minions, (part.component.environment, part.component.name)
+    known = log.of_component(*where)
+    if not known:
+        return
+    log.limit(issued, now(LIFE))
+    there = instances(part.opened, part.component.name)
+    here = {token.minion for token in known if token.used and token.digest in issued}
+    replaced = [minion for minion, instance in there.items() if before.get(minion, instance) != instance]
+    gone = sorted(({token.minion for token in known} - set(part.component.minions) | set(before)) - set(there))
+    _delete(part, [*gone, *(minion for minion in replaced if minion not in here)])
+    log.forget(*where, gone)
+
+
+def forget_minions(part: Part) -> None:
+    """After a destroy: the keys of exactly this component's minions are deleted."""
+    log, where = part.services.runlog.minions, (part.component.environment, part.component.name)
+    minions = log.ids(*where)
+    _delete(part, minions)
+    log.forget(*where, minions)
+
+
+def _delete(part: Part, minions: Iterable[str]) -> None:
+    doomed = tuple(minions)
+    if doomed:
+        part.tell(f"deleting the keys of {', '.join(doomed)}")
+        part.services.fleet.delete(doomed)
+        part.step.details["keys_deleted"] = list(doomed)
+        component = part.component
+        about = (part.services, component.environment, "delete_keys")
+        auditing.note(*about, component=component.name, minions=list(doomed))
+
+
+def _check_ids(part: Part) -> None:
+    """An id that somebody else has: the new minion would be refused, and a destroy would delete a stranger's key."""
+    component = part.component
+    keys = part.services.fleet.keys()
+    owners: dict[str, set[str]] = {minion: set() for minion in component.minions}
+    for token in part.services.runlog.minions.of_minions(component.minions):
+        if token.expires:  # a plan that was never applied owns nothing
+            owners[token.minion].add(f"{token.environment}/{token.component}")
+    for minion, owned_by in owners.items():
+        others = sorted(owned_by - {component.id})
+        if others:
+            raise SaltformError(
+                f"the minion id {minion} is taken",
+                f"it belongs to {', '.join(others)}",
+                f"another id under {component.path}:minions, or destroy {others[0]} first",
+            )
+        if not owned_by and keys.get(minion) == ACCEPTED:
+            raise SaltformError(
+                f"the minion id {minion} is taken",
+                f"its key was accepted before {component.id} had a minion of that name",
+                f"salt-key -d {minion} if that machine is gone; or another id under {component.path}:minions",
+            )

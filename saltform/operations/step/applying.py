@@ -1,0 +1,144 @@
+"""Plan, judge, apply the same plan: the one way in which anything is changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from saltform.errors import DataAtRisk, SaltformError
+from saltform.operations.fleet.minion_keys import follow_instances, instances, issue_tokens, propose_tokens
+from saltform.operations.run import auditing
+from saltform.operations.states.errored import mend, say_what_was_left
+from saltform.operations.step.part import Part
+from saltform.report.doing import Doing
+from saltform.runlog import StepRecord
+from saltform.status import Status
+from saltform.terraform import apply, planning
+from saltform.terraform.session import Session
+from saltform.workspace.root import Unknown, address_in_module
+
+
+def plan_and_apply(
+    part: Part,
+    session: Session,
+    preserve_data: bool,
+    *,
+    destroy: bool = False,
+    replace: list[str] | None = None,
+    settle: bool = True,
+) -> Status:
+    """Plan into a file, judge it, and apply exactly that file. The file is gone afterwards, whatever happened.
+
+    Unless it is to `settle`, it stays on record as half done: the caller says when it is as it should be.
+    """
+    from saltform.operations.approval import approving  # a run without changes doesn't pay for it
+
+    plan_file = session.workspace / ".plan"
+    mend(part, session)
+    try:
+        if not approving.restored(part, plan_file):
+            ended = _plan(part, session, plan_file, preserve_data, destroy, replace, settle)
+            if ended is not None:
+                return ended
+        hosts = instances(part.opened, part.component.name)
+        tokens = [] if destroy else issue_tokens(part)
+        part.record_before_destroy() if destroy else part.record_before_apply()
+        part.keep_state_version()
+        audit_before_apply(part, plan_file)
+        part.tell("applying")
+        deletes = any(change["action"] in ("delete", "replace") for change in part.step.details["changes"])
+        at_work = dataclasses.replace(part.renewed(session), deletes=deletes)
+        before = part.head
+        try:
+            applied = apply.run(at_work, plan_file, on_event=Doing(part.tell, address_in_module))
+        except SaltformError as error:
+            say_what_was_left(part, session, before, error)
+            raise
+    finally:
+        plan_file.unlink(missing_ok=True)
+    part.step.details["counts"] = applied.counts
+    part.step.exit_code = 0
+    approving.forget(part.opened, part.component.name)
+    if not destroy:
+        follow_instances(part, hosts, tokens)
+    if settle and not destroy:
+        part.record_applied()
+    return Status.DESTROYED if destroy else Status.APPLIED
+
+
+def _plan(
+    part: Part,
+    session: Session,
+    plan_file: Path,
+    preserve_data: bool,
+    destroy: bool,
+    replace: list[str] | None,
+    settle: bool,
+) -> Status | None:
+    """Plan and judge. How the step ends if there is nothing to apply, or nothing to apply yet."""
+    from saltform.operations.approval import approving
+    from saltform.operations.step.judging import judge_before_apply
+
+    part.tell("planning")
+    # A value that is gone with its upstream can't be evaluated, and a destroy without a refresh doesn't have to.
+    refresh = not any(isinstance(item, Unknown) for item in part.inputs.values())
+    stream = planning.run(session, plan_file, refresh=refresh, destroy=destroy, replace=replace or ())
+    note_plan(part.step, stream)
+    if not stream.changed:
+        if settle and not destroy:
+            part.record_applied()
+        return Status.UNCHANGED
+    if preserve_data:
+        guard_data(part, stream)
+    judged = judge_before_apply(part, session, plan_file, stream, destroy)
+    if part.tokens and not destroy:
+        propose_tokens(part)
+    waits = approving.must_wait(part, session, plan_file, stream, judged)
+    return Status.AWAITING_APPROVAL if waits else None
+
+
+def audit_before_apply(part: Part, plan_file: Path) -> None:
+    """Before it happens: what is about to be applied is in the audit, whatever becomes of this process."""
+    step = part.step
+    auditing.note(
+        part.services,
+        part.component.environment,
+        "apply",
+        component=part.component.name,
+        plan=hashlib.sha256(plan_file.read_bytes()).hexdigest(),
+        counts=step.details["counts"],
+        release=step.release,
+        **{name: step.details[name] for name in ("approved_by",) if step.details.get(name)},
+    )
+
+
+def note_plan(step: StepRecord, stream: planning.PlanStream) -> None:
+    """What the plan will do, as the record and the return show it."""
+    step.details["counts"] = dict(stream.counts)
+    step.details["changes"] = [_shown(change) for change in stream.changes]
+    outputs = {name: item["action"] for name, item in stream.outputs.items() if item["action"] != "noop"}
+    if outputs:
+        step.details["outputs"] = outputs
+    if stream.drift:
+        step.details["drift"] = [_shown(change) for change in stream.drift]
+
+
+def guard_data(part: Part, stream: planning.PlanStream) -> None:
+    """`stateful` wins over everything: what such a component holds is never deleted or replaced by itself."""
+    doomed = [change for change in stream.changes if change["action"] in ("delete", "replace")]
+    if part.component.stateful and doomed:
+        listed = ", ".join(f"{change['action']} {address_in_module(change['address'])}" for change in doomed)
+        raise DataAtRisk(
+            f"{part.component.name} is stateful: refused to delete what it holds",
+            f"the plan would {listed}",
+            "if the data may go: the same command with preserve_data=False",
+        )
+
+
+def _shown(change: Mapping[str, str]) -> dict[str, str]:
+    shown = {"address": address_in_module(change["address"]), "action": change["action"]}
+    if change.get("reason"):
+        shown["reason"] = change["reason"]
+    return shown

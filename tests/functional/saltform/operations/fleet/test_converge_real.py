@@ -1,0 +1,177 @@
+"""A component with `converge` is done when its minions are, and what needs it starts only then. Terraform is real."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from saltform.operations.fleet import converging
+from saltform.process import Cancel
+from tests.support.cluster import wait_for
+from tests.support.fleet import MemoryFleet, broken, clean
+from tests.support.world import statuses
+
+
+@pytest.fixture
+def fleet(monkeypatch):
+    monkeypatch.setattr(converging, "PAUSE", 0.02)
+    return MemoryFleet()
+
+
+@pytest.fixture
+def consul(world):
+    """`consul` converges, `app` needs it, `other` needs nobody."""
+
+    def components(**converge):
+        wanted = {"target": "consul-*", "expect": 2, "timeout": "60s", **converge}
+        world.components = {
+            "consul": {"module": "base", "variables": {"name": "consul"}, "converge": wanted},
+            "app": {"module": "app", "inputs": {"base": "@consul.id"}},
+            "other": {"module": "base", "variables": {"name": "other"}},
+        }
+        return world
+
+    return components
+
+
+def deploy(world, fleet, **options):
+    services = world.services(fleet=fleet)
+    return world.call("deploy", "staging", options, services=services)
+
+
+def told(world, component):
+    """(status, reason) of every event about the component."""
+    mine = [data for tag, data in list(world.events.fired) if f"/{component}/" in tag]
+    return [(data["status"], data["reason"]) for data in mine]
+
+
+def test_dependents_start_only_when_minions_highstate_and_health_are_there(consul, fleet):
+    world = consul(highstate=True, health="consul.healthy")
+    fleet.answers = {"state.apply": broken, "consul.healthy": lambda _minion: "no leader"}
+    fleet.comes("consul-1")
+    steps = []
+
+    def next_thing_comes_right(_tag, data):
+        """Each trouble goes away when it is told: what is waited for next shows."""
+        steps.append((data.get("component"), data.get("status")))
+        reason = data.get("reason", "")
+        if "1 of 2 minions are there" in reason:
+            fleet.comes("consul-2")
+        elif "state file.managed a failed: no such source" in reason:
+            fleet.answers["state.apply"] = clean
+        elif "consul.healthy said no leader" in reason:
+            fleet.answers["consul.healthy"] = lambda _minion: True
+
+    services = world.services(fleet=fleet, events=Telling(next_thing_comes_right))
+    returned = world.call("deploy", "staging", {"parallelism": 1}, services=services)
+    assert statuses(returned) == {"consul": "applied", "app": "applied", "other": "applied"}
+    assert returned["steps"]["consul"]["reason"] == ""
+    assert steps.index(("consul", "applied")) < steps.index(("app", "running"))
+    # The one slot was free while consul waited.
+    assert steps.index(("consul", "converging")) < steps.index(("other", "running"))
+    assert fleet.asked[-1] == ("consul.healthy", ("consul-1", "consul-2"))
+    # What was clean is not run again, and what is unchanged waits for nobody.
+    asked = len(fleet.asked)
+    assert set(statuses(deploy(world, fleet)).values()) == {"unchanged"}
+    assert len(fleet.asked) == asked
+
+
+def test_a_minion_that_never_comes_fails_the_step_by_name_and_the_next_deploy_waits_again(world, fleet):
+    world.module("hosts", HOSTS)
+    world.components = {
+        "consul": {"module": "hosts", "minions": ["consul-1", "consul-2"], "converge": {"timeout": "0.2s"}},
+        "app": {"module": "base", "variables": {"name": "app"}, "needs": ["consul"]},
+    }
+    returned = deploy(world, fleet)
+    assert statuses(returned) == {"consul": "failed", "app": "skipped"}
+    error = returned["steps"]["consul"]["error"]
+    assert error["type"] == "NotConverged"
+    assert error["missing"] == ["0 of 2 minions are there", "consul-1 has no key yet", "consul-2 has no key yet"]
+    assert world.call("status", "staging")["components"]["consul"]["status"] == "half done"
+    fleet.comes("consul-1", "consul-2")
+    again = deploy(world, fleet)
+    assert statuses(again) == {"consul": "unchanged", "app": "applied"}, again
+    assert ("converging", "waiting for its minions") in told(world, "consul")
+    assert world.processes.commands().count("apply") == 1
+
+
+def test_a_resumed_run_converges_what_was_not_converged(consul, fleet):
+    world = consul(timeout="0.2s")
+    failed = deploy(world, fleet)
+    assert statuses(failed)["consul"] == "failed"
+    services = world.services(fleet=fleet)
+    fleet.comes("consul-1", "consul-2")
+    resumed = world.call("resume", failed["run"], services=services)
+    assert resumed["retcode"] == 0, resumed
+    assert resumed["run"] == failed["run"]
+    assert statuses(resumed)["app"] == "applied"
+    assert ("test.ping", ("consul-1", "consul-2")) in fleet.asked
+
+
+def test_it_can_be_cancelled_while_it_converges_and_keeps_the_lock_until_then(consul, fleet):
+    world = consul()
+    cancel = Cancel()
+    services = world.services(fleet=fleet, cancel=cancel)
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(world.call("deploy", "staging", {}, services=services)))
+    thread.start()
+    try:
+        wait_for(lambda: any(status == "converging" for status, _ in told(world, "consul")), 60)
+        assert "consul" in world.call("locks", "staging")["locks"]
+        shown = world.call("show", services.run_id)
+        assert shown["steps"]["consul"]["status"] == "converging"
+        assert "minions" in shown["steps"]["consul"]["reason"]
+    finally:
+        cancel.set()
+        thread.join(60)
+    assert ended[0]["retcode"] == 130
+    assert ended[0]["steps"]["consul"]["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("verb", ["deploy", "destroy"])
+def test_where_there_is_no_master_it_says_so_and_nothing_is_begun(consul, fleet, verb):
+    """A state on a minion, say: it would apply, and then fail to wait."""
+    world = consul()
+    if verb == "destroy":
+        fleet.comes("consul-1", "consul-2")
+        assert deploy(world, fleet)["retcode"] == 0
+    returned = getattr(world, verb)()
+    assert (returned["retcode"], "by the master" in returned["error"]["detail"]) == (1, True)
+    assert world.processes.started == []
+
+
+def test_a_new_condition_is_checked_without_a_change_of_terraform(world, fleet):
+    world.components = {"consul": {"module": "base", "variables": {"name": "consul"}}}
+    assert statuses(deploy(world, fleet)) == {"consul": "applied"}
+    world.components["consul"]["converge"] = {"target": "consul-*"}
+    fleet.comes("consul-1")
+    assert statuses(deploy(world, fleet)) == {"consul": "unchanged"}
+    assert fleet.asked == [("test.ping", ("consul-1",))]
+
+
+class Telling:
+    """Events that are acted upon at once."""
+
+    def __init__(self, act):
+        self._act = act
+
+    def fire(self, tag, data):
+        self._act(tag, data)
+
+    def close(self):
+        """Nothing is waiting."""
+
+
+HOSTS = """
+variable "minions" { type = list(string) }
+variable "minion_tokens" {
+  type      = map(string)
+  sensitive = true
+}
+resource "terraform_data" "host" {
+  for_each = toset(var.minions)
+  input    = each.key
+}
+output "minions" { value = { for id, host in terraform_data.host : id => host.id } }
+"""
