@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import ids, instance_view, network_interfaces, parameters, public_addresses, subnet_addresses
+from hive_emulator.ec2 import (
+    catalog,
+    ids,
+    instance_view,
+    network_interfaces,
+    parameters,
+    public_addresses,
+    subnet_addresses,
+)
 from hive_emulator.errors import ApiError
 
 Interface = dict[str, Any]
@@ -81,6 +89,7 @@ def assign_private_ip_addresses(call: Call, params: dict[str, Any]) -> dict[str,
     wanted: list[str | None] = params.get("PrivateIpAddresses") or [None] * count
     if not wanted:
         raise ApiError("MissingParameter", "The request must contain privateIpAddress or a count")
+    _check_room(call, interface, len(wanted))
     taken = subnet_addresses.take(call, interface["SubnetId"], wanted)
     added = [network_interfaces.private_address(call, each, primary=False) for each in taken]
     changed = {**interface, "PrivateIpAddresses": [*interface["PrivateIpAddresses"], *added]}
@@ -89,6 +98,20 @@ def assign_private_ip_addresses(call: Call, params: dict[str, Any]) -> dict[str,
         "NetworkInterfaceId": interface["NetworkInterfaceId"],
         "AssignedPrivateIpAddresses": [{"PrivateIpAddress": each} for each in taken],
     }
+
+
+def _check_room(call: Call, interface: Interface, more: int) -> None:
+    """An instance type says how many addresses each interface may have; one on its own may have any number."""
+    holder = interface.get("Attachment", {}).get("InstanceId")
+    if holder is None:
+        return
+    instance_type = ids.find(call, "instance", holder)["InstanceType"]
+    most = catalog.types()[instance_type]["NetworkInfo"]["Ipv4AddressesPerInterface"]
+    if len(interface["PrivateIpAddresses"]) + more > most:
+        raise ApiError(
+            "PrivateIpAddressLimitExceeded",
+            f"Number of private addresses will exceed limit: an interface of {instance_type} has {most} at most.",
+        )
 
 
 @action("UnassignPrivateIpAddresses")

@@ -170,6 +170,14 @@ def test_the_first_interface_stays_and_a_type_has_room_for_so_many(desk, subnet,
         desk("AttachNetworkInterface", NetworkInterfaceId=third, InstanceId=instance, DeviceIndex=2)
 
 
+def test_an_interface_of_an_instance_has_as_many_addresses_as_its_type_allows(desk, launch, refused):
+    [own] = launch(InstanceType="t3.micro")["NetworkInterfaces"]
+    more = {"NetworkInterfaceId": own["NetworkInterfaceId"], "SecondaryPrivateIpAddressCount": 1}
+    desk("AssignPrivateIpAddresses", **more)
+    with refused("PrivateIpAddressLimitExceeded", "t3.micro has 2 at most"):
+        desk("AssignPrivateIpAddresses", **more)
+
+
 def test_an_interface_of_another_zone_can_not_be_attached(desk, vpc, instance, refused):
     elsewhere = desk("CreateSubnet", VpcId=vpc, CidrBlock="10.0.2.0/24", AvailabilityZone="ap-southeast-2b")["Subnet"]
     made = make(desk, elsewhere["SubnetId"])["NetworkInterfaceId"]
