@@ -158,6 +158,8 @@ def unassign_ipv6_addresses(call: Call, params: dict[str, Any]) -> dict[str, Any
     kept = [each for each in interface["Ipv6Addresses"] if each["Ipv6Address"] not in gone]
     if not gone or len(kept) + len(set(gone)) != len(interface["Ipv6Addresses"]):
         raise ApiError("InvalidParameterValue", f"Not all are addresses of this interface: {', '.join(gone)}")
+    if any(each["IsPrimaryIpv6"] and each["Ipv6Address"] in gone for each in interface["Ipv6Addresses"]):
+        raise ApiError("InvalidParameterValue", "The primary IPv6 address can't be unassigned")
     changed = {**interface, "Ipv6Addresses": kept}
     instance_view.keep(call, changed)
     return {"NetworkInterfaceId": interface["NetworkInterfaceId"], "UnassignedIpv6Addresses": gone}

@@ -239,6 +239,9 @@ def test_the_first_ipv6_address_is_the_primary_one_when_asked(desk, dual, launch
     assert shown(desk, late)["Description"] == "mine"
     with refused("InvalidParameterValue", "primary"):
         desk("ModifyNetworkInterfaceAttribute", NetworkInterfaceId=late, EnablePrimaryIpv6=False)
+    [first] = [each["Ipv6Address"] for each in shown(desk, late)["Ipv6Addresses"]]
+    with refused("InvalidParameterValue", "primary"):
+        desk("UnassignIpv6Addresses", NetworkInterfaceId=late, Ipv6Addresses=[first])
 
 
 def test_type_and_connection_tracking_are_kept_from_the_start(desk, subnet, launch):
