@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import dependencies, filters, ids, limits, paging, tagging
+from hive_emulator.ec2 import dependencies, filters, ids, limits, paging, route_tables, tagging
 from hive_emulator.errors import ApiError
 
 FILTERS = filters.table(
@@ -77,6 +77,7 @@ def detach_internet_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any
             f"resource {gateway['InternetGatewayId']} is not attached to network {vpc['VpcId']}",
         )
     dependencies.check(call, "internet-gateway attachment", vpc["VpcId"])
+    route_tables.forget(call, vpc["VpcId"], gateway["InternetGatewayId"])
     call.cloud.put("internet-gateway", gateway["InternetGatewayId"], {**gateway, "Attachments": []})
     return {}
 

@@ -96,10 +96,12 @@ def _block(route: dict[str, Any]) -> str:
     return route.get("DestinationCidrBlock") or route["DestinationIpv6CidrBlock"]
 
 
-def forget_subnet(call: Call, vpc_id: str, subnet_id: str) -> None:
-    """Ends the association of a subnet that goes away."""
+def forget(call: Call, vpc_id: str, associated: str) -> None:
+    """Ends the association of a subnet or a gateway that goes away."""
     for table in call.cloud.by("route-table", "VpcId", vpc_id):
-        kept = [each for each in table["Associations"] if each.get("SubnetId") != subnet_id]
+        kept = [
+            each for each in table["Associations"] if associated not in (each.get("SubnetId"), each.get("GatewayId"))
+        ]
         if len(kept) != len(table["Associations"]):
             call.cloud.put("route-table", table["RouteTableId"], {**table, "Associations": kept})
 

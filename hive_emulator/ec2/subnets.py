@@ -146,7 +146,7 @@ def delete_subnet(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     subnet = ids.find(call, "subnet", params.get("SubnetId"))
     dependencies.check(call, "subnet", subnet["SubnetId"])
     network_acls.forget_subnet(call, subnet["VpcId"], subnet["SubnetId"])
-    route_tables.forget_subnet(call, subnet["VpcId"], subnet["SubnetId"])
+    route_tables.forget(call, subnet["VpcId"], subnet["SubnetId"])
     call.cloud.delete("subnet", subnet["SubnetId"])
     return {}
 

@@ -151,6 +151,12 @@ def test_a_gateway_can_have_a_table_of_its_own(desk, gateway, table):
     assert shown(desk, table)["Associations"][0]["GatewayId"] == gateway
 
 
+def test_a_gateway_that_is_detached_leaves_its_table(desk, vpc, gateway, table):
+    desk("AssociateRouteTable", RouteTableId=table, GatewayId=gateway)
+    desk("DetachInternetGateway", InternetGatewayId=gateway, VpcId=vpc)
+    desk("DeleteRouteTable", RouteTableId=table)
+
+
 def test_associations_stay_in_one_network(desk, subnet, table, refused):
     other = desk("CreateVpc", CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
     foreign = desk("CreateRouteTable", VpcId=other)["RouteTable"]["RouteTableId"]
