@@ -19,9 +19,9 @@ _METADATA_DEFAULTS = {
 CREDIT_FILTERS = filters.table("DescribeInstanceCreditSpecifications", {"instance-id": "InstanceId"})
 
 
-def metadata(given: dict[str, Any], before: dict[str, Any] | None = None) -> dict[str, Any]:
-    """MetadataOptions with what is given laid over what was before, or over the defaults."""
-    options = {**_METADATA_DEFAULTS, **(before or {}), **given, "State": "applied"}
+def metadata(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """MetadataOptions with what is given laid over what was before, and over the defaults."""
+    options = {**_METADATA_DEFAULTS, **before, **given, "State": "applied"}
     parameters.within(options["HttpPutResponseHopLimit"], "HttpPutResponseHopLimit", 1, 64)
     return options
 

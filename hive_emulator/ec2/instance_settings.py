@@ -23,7 +23,7 @@ def of_launch(call: Call, params: dict[str, Any], image: dict[str, Any], instanc
     return {
         **_of_image(image),
         **_of_now(call),
-        **_of_request(params, instance_type),
+        **_of_request(params, instance_type, image),
         **_unseen(call, params, instance_type),
         **_only_if_given(call, params),
     }
@@ -39,9 +39,10 @@ def _of_image(image: dict[str, Any]) -> dict[str, Any]:
         "VirtualizationType",
         "PlatformDetails",
         "UsageOperation",
+        "TpmSupport",
     )
     return {
-        **{key: image[key] for key in same},
+        **{key: image[key] for key in same if key in image},
         "BootMode": boot,
         "CurrentInstanceBootMode": "uefi" if boot.startswith("uefi") else "legacy-bios",
         "Hypervisor": "xen",
@@ -55,7 +56,7 @@ def _of_now(call: Call) -> dict[str, Any]:
     return {"LaunchTime": now, "UsageOperationUpdateTime": now, "StateTransitionReason": ""}
 
 
-def _of_request(params: dict[str, Any], instance_type: str) -> dict[str, Any]:
+def _of_request(params: dict[str, Any], instance_type: str, image: dict[str, Any]) -> dict[str, Any]:
     def flag(options: str, member: str) -> bool:
         return params.get(options, {}).get(member, False)
 
@@ -71,9 +72,16 @@ def _of_request(params: dict[str, Any], instance_type: str) -> dict[str, Any]:
         "HibernationOptions": {"Configured": flag("HibernationOptions", "Configured")},
         "EnclaveOptions": {"Enabled": flag("EnclaveOptions", "Enabled")},
         "MaintenanceOptions": {"AutoRecovery": "default", **params.get("MaintenanceOptions", {})},
-        "MetadataOptions": instance_options.metadata(params.get("MetadataOptions", {})),
+        "MetadataOptions": instance_options.metadata(params.get("MetadataOptions", {}), _metadata_of_image(image)),
         "PrivateDnsNameOptions": {**_NAMES_IN_DNS, **params.get("PrivateDnsNameOptions", {})},
     }
+
+
+def _metadata_of_image(image: dict[str, Any]) -> dict[str, Any]:
+    """An image that says so has instances which give out metadata to who asks with a token, and to containers."""
+    if image.get("ImdsSupport") != "v2.0":
+        return {}
+    return {"HttpTokens": "required", "HttpPutResponseHopLimit": 2}
 
 
 def _unseen(call: Call, params: dict[str, Any], instance_type: str) -> dict[str, Any]:

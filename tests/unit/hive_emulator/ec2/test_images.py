@@ -212,6 +212,17 @@ class TestAttributes:
     def test_other_attributes_can_be_asked_for(self, desk, mine, attribute, member):
         assert desk("DescribeImageAttribute", ImageId=mine, Attribute=attribute)[member]
 
+    def test_what_an_image_says_about_metadata_and_tpm_holds_for_its_instances(self, desk, mine, launch):
+        disks = desk("DescribeImages", ImageIds=[mine])["Images"][0]["BlockDeviceMappings"]
+        root = {"RootDeviceName": disks[0]["DeviceName"], "BlockDeviceMappings": disks, "Architecture": "x86_64"}
+        strict = desk("RegisterImage", Name="strict", ImdsSupport="v2.0", TpmSupport="v2.0", **root)["ImageId"]
+        made = launch(ImageId=strict)
+        assert made["TpmSupport"] == "v2.0"
+        options = made["MetadataOptions"]
+        assert (options["HttpTokens"], options["HttpPutResponseHopLimit"]) == ("required", 2)
+        asked = launch(ImageId=strict, MetadataOptions={"HttpTokens": "optional"})["MetadataOptions"]
+        assert asked["HttpTokens"] == "optional"
+
     def test_a_snapshot_that_another_image_needs_stays_and_so_does_a_stock_one(self, desk, mine, debian):
         [disk] = desk("DescribeImages", ImageIds=[mine])["Images"][0]["BlockDeviceMappings"]
         [stock] = desk("DescribeImages", ImageIds=[debian])["Images"][0]["BlockDeviceMappings"]
