@@ -110,7 +110,7 @@ def test_a_check_is_called_by_what_it_found_wherever_it_is_read(shown):
 
 def test_a_check_is_called_by_what_it_found_while_it_runs():
     stream = io.StringIO()
-    progress = Progress(stream)
+    progress = Progress(stream, clock=lambda: 0.0)
     progress.start("drift staging", ["net", "dns"])
     progress.step("net", Status.RUNNING, "comparing with reality")
     progress.step("net", Status.PLANNED, "1 difference", "drifted")
