@@ -30,7 +30,8 @@ def write_index(opened: Opened, read: Iterable[str], troubles: Mapping[str, Mapp
     tree: dict[str, dict[str, Any]] = {}
     path = opened.services.layout.index / f"{opened.name}.json"
     before = path.read_bytes() if path.exists() else b""
-    troubles = {name: said for name, said in _troubles(before).items() if name not in set(read)} | dict(troubles)
+    looked_at = set(read)
+    troubles = {name: said for name, said in _troubles(before).items() if name not in looked_at} | dict(troubles)
     applied = opened.services.runlog.applied(opened.name)
     for name, component in opened.environment.components.items():
         tree[name] = {
