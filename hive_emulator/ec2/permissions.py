@@ -144,7 +144,13 @@ def referenced(call: Call, group: dict[str, Any], pair: dict[str, Any]) -> dict[
         other = named(call, pair.get("GroupName"), group["VpcId"])
     if other["VpcId"] != group["VpcId"]:
         raise ApiError("InvalidGroup.NotFound", "You have specified two resources that belong to different networks.")
-    return {"GroupId": other["GroupId"], "UserId": call.account, "VpcId": other["VpcId"]}
+    return reference(other)
+
+
+def reference(group: dict[str, Any]) -> dict[str, str]:
+    """``ReferencedGroupInfo`` of a rule. AWS shows no name here, but finds groups by it."""
+    members = {"GroupId": group["GroupId"], "UserId": group["OwnerId"], "VpcId": group["VpcId"]}
+    return {**members, "_GroupName": group["GroupName"]}
 
 
 def named(call: Call, name: str | None, vpc_id: str) -> dict[str, Any]:
@@ -174,7 +180,7 @@ def nested(rules: Iterable[Rule]) -> list[dict[str, Any]]:
                 permission[member].append({name: rule[field], **note})
         if "ReferencedGroupInfo" in rule:
             info = rule["ReferencedGroupInfo"]
-            pair = {"GroupId": info["GroupId"], "UserId": info["UserId"], **note}
+            pair = {name: info[name] for name in ("GroupId", "UserId", "_GroupName") if name in info} | note
             permission["UserIdGroupPairs"].append(pair)
     return list(found.values())
 

@@ -27,7 +27,7 @@ def _permission_filters(prefix: str, member: str) -> dict[str, str | filters.Get
         f"{prefix}.cidr": f"{member}.IpRanges.CidrIp",
         f"{prefix}.from-port": f"{member}.FromPort",
         f"{prefix}.group-id": f"{member}.UserIdGroupPairs.GroupId",
-        f"{prefix}.group-name": f"{member}.UserIdGroupPairs.GroupName",
+        f"{prefix}.group-name": f"{member}.UserIdGroupPairs._GroupName",
         f"{prefix}.ipv6-cidr": f"{member}.Ipv6Ranges.CidrIpv6",
         f"{prefix}.prefix-list-id": f"{member}.PrefixListIds.PrefixListId",
         f"{prefix}.protocol": f"{member}.IpProtocol",
@@ -110,9 +110,8 @@ def create(call: Call, vpc: dict[str, Any], name: str, description: str, tags: t
 def create_default(call: Call, vpc: dict[str, Any]) -> None:
     """The group that comes with a VPC: its members may talk to each other, and out."""
     group = create(call, vpc, "default", "default VPC security group", [])
-    itself = {"GroupId": group["GroupId"], "UserId": call.account, "VpcId": vpc["VpcId"]}
     everything = {"IpProtocol": "-1", "FromPort": -1, "ToPort": -1}
-    add_rules(call, group, [{**everything, "ReferencedGroupInfo": itself}], egress=False)
+    add_rules(call, group, [{**everything, "ReferencedGroupInfo": permissions.reference(group)}], egress=False)
     add_default_egress(call, group, vpc)
 
 

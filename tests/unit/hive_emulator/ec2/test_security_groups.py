@@ -101,7 +101,8 @@ def test_each_source_becomes_a_rule_with_an_id_and_they_show_grouped_by_ports(de
     assert len({rule["SecurityGroupRuleId"] for rule in rules}) == 5
     assert [rule.get("CidrIpv4") for rule in rules[:2]] == ["10.1.0.0/16", "10.2.0.0/16"]
     assert rules[2]["CidrIpv6"] == "2001:db8::/32"
-    assert rules[4]["ReferencedGroupInfo"] == {"GroupId": other, "UserId": desk.account, "VpcId": vpc}
+    who = {"GroupId": other, "UserId": desk.account, "_GroupName": "db"}
+    assert rules[4]["ReferencedGroupInfo"] == {**who, "VpcId": vpc}
     [permission] = shown(desk, group)["IpPermissions"]
     assert permission == {
         "IpProtocol": "tcp",
@@ -110,7 +111,7 @@ def test_each_source_becomes_a_rule_with_an_id_and_they_show_grouped_by_ports(de
         "IpRanges": [{"CidrIp": "10.1.0.0/16", "Description": "office"}, {"CidrIp": "10.2.0.0/16"}],
         "Ipv6Ranges": [{"CidrIpv6": "2001:db8::/32"}],
         "PrefixListIds": [{"PrefixListId": "pl-63a5400a"}],
-        "UserIdGroupPairs": [{"GroupId": other, "UserId": desk.account, "Description": "peers"}],
+        "UserIdGroupPairs": [{**who, "Description": "peers"}],
     }
 
 
@@ -278,6 +279,9 @@ def test_groups_are_found_by_what_their_rules_say(desk, vpc, group):
     assert found("ip-permission.protocol", "udp") == []
     assert group in found("egress.ip-permission.cidr", "0.0.0.0/0")
     assert found("group-name", "w?b") == [group]
+    allow(desk, group, tcp(81, IpRanges=[], UserIdGroupPairs=[{"GroupName": "web"}]))
+    assert found("ip-permission.group-name", "web") == [group]
+    assert found("ip-permission.group-name", "default") != [group]
 
 
 def test_a_security_group_quota_can_be_set(refused):
