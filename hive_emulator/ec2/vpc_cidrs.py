@@ -54,12 +54,23 @@ def associate_vpc_cidr_block(call: Call, params: dict[str, Any]) -> dict[str, An
     held = cidrs.ipv4_blocks(vpc)
     if not cidrs.fits_a_vpc(block) or cidrs.overlapping(block, held):
         raise ApiError("InvalidVpc.Range", f"The CIDR '{block}' is invalid or overlaps one of {', '.join(held)}.")
+    _check_routes(call, vpc, block)
     noun = f"CIDRs of network '{vpc['VpcId']}'"
     limits.check(call, "cidrs-per-vpc", lambda: held, "CidrLimitExceeded", noun)
     added = ipv4_association(str(block))
     in_force = cidrs.associated(vpc["CidrBlockAssociationSet"], "CidrBlockState")
     _save(call, {**vpc, "CidrBlockAssociationSet": [*in_force, added]})
     return {"VpcId": vpc["VpcId"], "CidrBlockAssociation": added}
+
+
+def _check_routes(call: Call, vpc: dict[str, Any], block: ipaddress.IPv4Network) -> None:
+    """A route that somebody made must not lead where the local route of the new block would."""
+    for table in call.cloud.by("route-table", "VpcId", vpc["VpcId"]):
+        for route in table["Routes"]:
+            made = route.get("DestinationCidrBlock") if route["Origin"] == "CreateRoute" else None
+            if made and cidrs.inside(ipaddress.ip_network(made), [str(block)]):
+                where = f"a route to {made} is in {table['RouteTableId']}"
+                raise ApiError("InvalidVpc.Range", f"The CIDR '{block}' can't be added: {where}.")
 
 
 def _add_ipv6(call: Call, vpc: dict[str, Any]) -> dict[str, Any]:

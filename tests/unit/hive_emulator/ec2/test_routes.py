@@ -188,3 +188,12 @@ def test_a_local_route_that_was_replaced_stays_so_when_the_vpc_gets_a_block(desk
     targets = {route["DestinationCidrBlock"]: route.get("NetworkInterfaceId", "local") for route in shown["Routes"]}
     assert targets == {"10.0.0.0/16": middle, "10.5.0.0/16": "local"}
     assert len(shown["Routes"]) == 2
+
+
+def test_a_vpc_gets_no_block_that_a_route_leads_to_already(desk, vpc, subnet, table, refused):
+    middle = desk("CreateNetworkInterface", SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
+    desk("CreateRoute", RouteTableId=table, DestinationCidrBlock="10.9.1.0/24", NetworkInterfaceId=middle)
+    for block in ("10.9.1.0/24", "10.9.0.0/16"):
+        with refused("InvalidVpc.Range", "10.9.1.0/24", table):
+            desk("AssociateVpcCidrBlock", VpcId=vpc, CidrBlock=block)
+    desk("AssociateVpcCidrBlock", VpcId=vpc, CidrBlock="10.9.1.0/28")
