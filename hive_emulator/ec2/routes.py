@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 
 from hive_emulator.action import Call, action
@@ -61,8 +62,12 @@ def replace_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
             "InvalidParameterValue",
             f"There is no route defined for '{block}' in the route table. Use CreateRoute instead.",
         )
-    target = {"GatewayId": "local"} if params.get("LocalTarget") else _target(call, table, params)
     routes = list(table["Routes"])
+    if params.get("LocalTarget") and routes[place]["Origin"] != "CreateRouteTable":
+        raise ApiError(
+            "InvalidParameterValue", "Only the local route of one of the VPC's blocks can be made local again"
+        )
+    target = {"GatewayId": "local"} if params.get("LocalTarget") else _target(call, table, params)
     routes[place] = {**destination, **target, "Origin": routes[place]["Origin"], "State": "active"}
     call.cloud.put("route-table", table["RouteTableId"], {**table, "Routes": routes})
     return {}
@@ -128,7 +133,22 @@ def _target(call: Call, table: dict[str, Any], params: dict[str, Any]) -> Route:
     target = _FINDERS[name](call, table, wanted)
     if "EgressOnlyInternetGatewayId" in target and "DestinationCidrBlock" in params:
         raise ApiError("InvalidParameterValue", f"{wanted} is a way out for IPv6 only, not for an IPv4 destination")
+    if "NetworkInterfaceId" not in target and "NatGatewayId" not in target:
+        _refuse_inside(call, table, _destination(params))
     return target
+
+
+def _refuse_inside(call: Call, table: dict[str, Any], destination: dict[str, str]) -> None:
+    """What is meant for the VPC itself can't be sent out of it."""
+    vpc = ids.find(call, "vpc", table["VpcId"])
+    [(member, block)] = destination.items()
+    own = [*cidrs.ipv4_blocks(vpc), *cidrs.ipv6_blocks(vpc)]
+    if member != "DestinationPrefixListId" and cidrs.inside(ipaddress.ip_network(block), own):
+        raise ApiError(
+            "InvalidParameterValue",
+            f"The destination CIDR block {block} is equal to or more specific than one of this VPC's CIDR blocks. "
+            "This route can target only an interface, an instance or a NAT gateway.",
+        )
 
 
 def _internet_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:

@@ -197,3 +197,18 @@ def test_a_vpc_gets_no_block_that_a_route_leads_to_already(desk, vpc, subnet, ta
         with refused("InvalidVpc.Range", "10.9.1.0/24", table):
             desk("AssociateVpcCidrBlock", VpcId=vpc, CidrBlock=block)
     desk("AssociateVpcCidrBlock", VpcId=vpc, CidrBlock="10.9.1.0/28")
+
+
+def test_what_is_meant_for_the_vpc_is_not_sent_out_of_it(desk, subnet, gateway, table, refused):
+    route = {"RouteTableId": table, "DestinationCidrBlock": "10.0.5.0/24"}
+    with refused("InvalidParameterValue", "more specific"):
+        desk("CreateRoute", **route, GatewayId=gateway)
+    middle = desk("CreateNetworkInterface", SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
+    desk("CreateRoute", **route, NetworkInterfaceId=middle)
+    with refused("InvalidParameterValue", "more specific"):
+        desk("ReplaceRoute", **route, GatewayId=gateway)
+    with refused("InvalidParameterValue", "local"):
+        desk("ReplaceRoute", **route, LocalTarget=True)
+    whole = {"RouteTableId": table, "DestinationCidrBlock": "10.0.0.0/16"}
+    desk("ReplaceRoute", **whole, NetworkInterfaceId=middle)
+    desk("ReplaceRoute", **whole, LocalTarget=True)
