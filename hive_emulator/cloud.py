@@ -8,7 +8,7 @@ table's version for a scan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -245,9 +245,6 @@ class Cloud:
                 return False
         return all(tables.get(kind, _EMPTY).records.get(id) is record for (kind, id), record in self._read.items())
 
-    async def commit(self, store: Store) -> None:
+    def commit(self, store: Store) -> Awaitable[None]:
         """Write what is staged, or wait until what was read is kept."""
-        if self._staged:
-            await store.commit(self.changes, self.unchanged)
-        else:
-            await store.settled()
+        return store.commit(self.changes, self.unchanged) if self._staged else store.settled()

@@ -78,7 +78,8 @@ class Emulator:
         staged, and so does ``dry``. What was created less than ``stale`` seconds ago is not seen.
         """
         for _ in range(ATTEMPTS):
-            await self.store.catch_up()
+            if self.store.shared:
+                await self.store.catch_up()
             call = self.call(account, region, action, request_id)
             if stale:
                 call.cloud.hide_younger(stale)

@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,8 +66,8 @@ async def serve(options: Options) -> int:
     emulator.set_faults(options.faults)
     emulator.access_log = None if options.quiet else AccessLog(sys.stderr)
 
-    async def application(request: Request) -> Response:
-        return await handle(Exchange(request, emulator))
+    def application(request: Request) -> Awaitable[Response]:
+        return handle(Exchange(request, emulator))
 
     server = HttpServer(application)
     tls = None if options.http else certificates.server_context(options.data_dir, options.host)

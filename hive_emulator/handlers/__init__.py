@@ -32,22 +32,22 @@ WAY: tuple[Handler, ...] = (
 
 async def handle(x: Exchange) -> Response:
     """Take one request along the way; every one is counted and logged at the end."""
-    response = await _answer(x)
-    account_for(x, response)
-    return response
-
-
-async def _answer(x: Exchange) -> Response:
+    response = None
     try:
         for handler in WAY:
             found = handler(x)
             if found is not None:
                 response = found if isinstance(found, Response) else await found
                 if response is not None:
-                    return response
-        raise RuntimeError("no handler answered")
+                    break
+        else:
+            raise RuntimeError("no handler answered")
     except ApiError as error:
         x.error = error
     except Exception as error:
         x.error = our_fault(x, error)
-    return refuse(x, x.error)
+    if x.error is not None:
+        response = refuse(x, x.error)
+    assert response is not None  # noqa: S101 - for the type checker: without an error there is one
+    account_for(x, response)
+    return response

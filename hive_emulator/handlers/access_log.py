@@ -8,15 +8,46 @@ import queue
 import threading
 import time
 from functools import lru_cache
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from hive_emulator.handlers.exchange import Exchange, Response
 
 _quoted = lru_cache(maxsize=256)(json.JSONEncoder().encode)  # the same few addresses, actions and codes
 
 
+class Entry(NamedTuple):
+    """One request, as the log tells of it."""
+
+    at: float
+    id: str
+    peer: str
+    account: str
+    region: str
+    service: str
+    action: str
+    status: int
+    code: str
+    seconds: float
+    received: int  # bytes
+    sent: int
+
+    def line(self) -> str:
+        """As JSON, put together by hand: only three of its texts may need quotes inside."""
+        return (
+            f'{{"time": "{_second(int(self.at))}", "id": "{self.id}", "peer": {_quoted(self.peer)}, '
+            f'"account": "{self.account}", "region": "{self.region}", "service": "{self.service}", '
+            f'"action": {_quoted(self.action)}, "status": {self.status}, "code": {_quoted(self.code)}, '
+            f'"ms": {self.seconds * 1000:.2f}, "in": {self.received}, "out": {self.sent}}}\n'
+        )
+
+
+@lru_cache(maxsize=1)
+def _second(now: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+
+
 class AccessLog:
-    """Collects lines and writes them together, five times a second: a write per request would cost a third of it.
+    """Collects entries and writes them together, five times a second: a write per request would cost a third of it.
 
     A thread does the writing, so that whoever does not read our standard error holds up no request; past ``most``
     lines that can't be got rid of, new ones are dropped.
@@ -27,23 +58,23 @@ class AccessLog:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._lines: list[str] = []
+        self._entries: list[Entry] = []
         self._waiting = 0  # lines handed to the thread and not yet written
         self._batches: queue.SimpleQueue[list[str] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="hive-access-log", daemon=True)
         self._thread.start()
 
-    def add(self, line: str) -> None:
-        """Take one line; it is written soon."""
-        if not self._lines:
+    def add(self, entry: Entry) -> None:
+        """Take one entry; it is written soon."""
+        if not self._entries:
             asyncio.get_running_loop().call_later(self.pause, self._hand_over)
         if self._waiting < self.most:
-            self._lines.append(line)
+            self._entries.append(entry)
 
     def _hand_over(self) -> None:
-        lines, self._lines = self._lines, []
-        self._waiting += len(lines)
-        self._batches.put(lines)
+        entries, self._entries = self._entries, []
+        self._waiting += len(entries)
+        self._batches.put([entry.line() for entry in entries])
 
     def close(self, timeout: float = 2.0) -> None:
         """Write what was collected, if that can be done in time."""
@@ -64,26 +95,26 @@ class AccessLog:
 def account_for(x: Exchange, response: Response) -> None:
     """Count the request and log it."""
     seconds = time.perf_counter() - x.started
+    code = x.error.code if x.error else "OK"
     if x.aside:
         service, action = "hive", f"{x.request.method} {x.request.path[:80]}"
     else:
         service, action = x.service, x.action if x.operation else "unknown"
-        x.emulator.metrics.count(service, action, x.error.code if x.error else "OK", seconds)
+        x.emulator.metrics.count(service, action, code, seconds)
     if x.emulator.access_log is not None:
-        x.emulator.access_log.add(_line(x, response, service, action, seconds))
-
-
-@lru_cache(maxsize=1)
-def _second(now: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-
-
-def _line(x: Exchange, response: Response, service: str, action: str, seconds: float) -> str:
-    code = _quoted(x.error.code) if x.error else '"OK"'
-    return (
-        f'{{"time": "{_second(int(time.time()))}", "id": "{x.id}", "peer": {_quoted(x.request.peer)}, '
-        f'"account": "{x.account}", '
-        f'"region": "{x.region}", "service": "{service}", "action": {_quoted(action)}, '
-        f'"status": {response.status}, "code": {code}, "ms": {seconds * 1000:.2f}, '
-        f'"in": {len(x.request.body)}, "out": {len(response.body)}}}\n'
-    )
+        x.emulator.access_log.add(
+            Entry(
+                time.time(),
+                x.id,
+                x.request.peer,
+                x.account,
+                x.region,
+                service,
+                action,
+                response.status,
+                code,
+                seconds,
+                len(x.request.body),
+                len(response.body),
+            )
+        )

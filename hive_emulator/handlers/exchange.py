@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import time
+import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from hive_emulator.errors import ApiError
@@ -39,28 +41,28 @@ class Response:
     drop: bool = False
 
 
-def _request_id() -> str:
-    """A UUID of the fourth kind, at a third of the cost of ``uuid.uuid4``."""
-    text = f"{random.getrandbits(128):032x}"
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
+# A request's id is unique, and no secret: a random start, and then they are counted, which is four times as fast.
+_START = str(uuid.uuid4())[:24]
+_numbers = count(random.getrandbits(32))
 
 
-@dataclass
 class Exchange:
     """A request with everything that the handlers find out about it."""
 
-    request: Request
-    emulator: Emulator = field(repr=False)
-    id: str = field(default_factory=_request_id)
-    started: float = field(default_factory=time.perf_counter)
-    service: str = "ec2"  # from the credential scope
-    region: str = ""
-    account: str = ""
-    access_key: str = ""
-    action: str = ""
+    service = "ec2"  # from the credential scope
+    region = ""
+    account = ""
+    access_key = ""
+    action = ""
     operation: Operation | None = None
-    params: dict[str, Any] = field(default_factory=dict)
-    answer: str = ""  # the XML of the answer's members
+    params: dict[str, Any]
+    answer = ""  # the XML of the answer's members
     fault: Fault | None = None  # asked for on purpose
     error: ApiError | None = None
-    aside: bool = False  # not AWS's: health, metrics, admin
+    aside = False  # not AWS's: health, metrics, admin
+
+    def __init__(self, request: Request, emulator: Emulator) -> None:
+        self.request = request
+        self.emulator = emulator
+        self.id = f"{_START}{next(_numbers):012x}"
+        self.started = time.perf_counter()

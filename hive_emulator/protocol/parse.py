@@ -1,8 +1,8 @@
 """Parameters from a query string or form body, by the model.
 
-1. The text is cut into names and values, decoded strictly.
-2. Names are cut at the dots into a tree: ``Filter.1.Name=x`` is ``{"Filter": {"1": {"Name": "x"}}}``.
-3. The tree is read by the action's input shape, which is compiled once to functions. Lists are ``X.N`` or
+1. The text is cut into names and values, decoded strictly, and names are cut at the dots into a tree:
+   ``Filter.1.Name=x`` is ``{"Filter": {"1": {"Name": "x"}}}``.
+2. The tree is read by the action's input shape, which is compiled once to functions. Lists are ``X.N`` or
    ``X.member.N``, start at 1, stop at the first gap and have at most 1,024 entries. An empty value counts as
    absent. What the shape doesn't know is an error that names it.
 """
@@ -20,7 +20,8 @@ from urllib.parse import unquote_to_bytes
 from hive_emulator.errors import ApiError
 
 Node = Union[str, "dict[str, Node]"]
-Read = Callable[[Node, str], Any]  # a node of the tree and its path, for errors
+Path = Union["tuple[Path, str | int]", None]  # where a node is, from the leaf up: only errors spell it out
+Read = Callable[[Node, Path], Any]
 
 MAX_LIST = 1024
 MAX_FIELDS = 20_000
@@ -37,53 +38,60 @@ def _malformed(message: str) -> ApiError:
     return ApiError("MalformedQueryString", message)
 
 
-def fields(raw: bytes) -> dict[str, str]:
-    """Names and values of ``a=b&c=d``."""
+def tree(raw: bytes, root: dict[str, Node] | None = None) -> dict[str, Node]:
+    """Names and values of ``a=b&c.d=e``, the names cut at the dots, added to ``root`` if there is one."""
     if raw.count(b"&") >= MAX_FIELDS:
         raise _malformed(f"The request has more than {MAX_FIELDS:,} parameters")
-    if b"%" in raw and _BAD_ESCAPE.search(raw):
-        raise _malformed("The request has a '%' that is not followed by two hexadecimal digits")
-    plain = b"%" not in raw and b"+" not in raw
+    escaped = _is_escaped(raw)
+    root = {} if root is None else root
     try:
-        text = raw.decode("utf-8")
-        found: dict[str, str] = {}
-        for pair in text.split("&"):
+        for pair in raw.decode("utf-8").split("&"):
             name, _, value = pair.partition("=")
-            if not plain and ("%" in pair or "+" in pair):
+            if escaped:
                 name, value = _unquoted(name), _unquoted(value)
-            if name in found:
-                raise _malformed(f"The parameter {name[:60]} is given twice")
-            found[name] = value
+            if len(name) > MAX_NAME:
+                raise _malformed(f"A parameter name is longer than {MAX_NAME:,} characters")
+            branch, leaf = _branch(root, name) if "." in name else (root, name)
+            if leaf in branch:
+                raise _given_twice(name, branch[leaf])
+            branch[leaf] = value
     except UnicodeDecodeError:
         raise _malformed("The request is not valid UTF-8") from None
-    found.pop("", None)
-    if len(raw) > MAX_NAME and len(max(found, key=len, default="")) > MAX_NAME:
-        raise _malformed(f"A parameter name is longer than {MAX_NAME:,} characters")
-    return found
+    root.pop("", None)
+    return root
+
+
+def _is_escaped(raw: bytes) -> bool:
+    if b"%" not in raw:
+        return b"+" in raw
+    if _BAD_ESCAPE.search(raw):
+        raise _malformed("The request has a '%' that is not followed by two hexadecimal digits")
+    return True
 
 
 def _unquoted(text: str) -> str:
-    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
+    text = text.replace("+", " ")
+    return unquote_to_bytes(text).decode("utf-8") if "%" in text else text
 
 
-def tree(flat: dict[str, str]) -> dict[str, Node]:
-    """Names cut at the dots."""
-    root: dict[str, Node] = {}
-    for name, value in flat.items():
-        if "." not in name:
-            branch, leaf = root, name
-        else:
-            *path, leaf = name.split(".")
-            branch = root
-            for part in path:
-                below = branch.setdefault(part, {})
-                if isinstance(below, str):
-                    raise _malformed(f"The parameter {name} has both a value and members")
-                branch = below
-        if leaf in branch:
-            raise _malformed(f"The parameter {name} has both a value and members")
-        branch[leaf] = value
-    return root
+def _branch(root: dict[str, Node], name: str) -> tuple[dict[str, Node], str]:
+    """Where ``name`` belongs, and its last part."""
+    branch = root
+    path = name.split(".")
+    leaf = path.pop()
+    for part in path:
+        below = branch.get(part)
+        if below is None:
+            below = branch[part] = {}
+        elif isinstance(below, str):
+            raise _given_twice(name, {})
+        branch = below
+    return branch, leaf
+
+
+def _given_twice(name: str, before: Node) -> ApiError:
+    how = "is given twice" if isinstance(before, str) else "has both a value and members"
+    return _malformed(f"The parameter {name[:60]} {how}")
 
 
 class Reader:
@@ -97,9 +105,9 @@ class Reader:
     def parameters(self, name: str | None, node: dict[str, Node]) -> dict[str, Any]:
         """``node`` read as the shape ``name``; an action without one has no parameters."""
         if name is not None:
-            return self.shape(name)(node, "")
+            return self.shape(name)(node, None)
         if node:
-            raise _unknown(next(iter(node)))
+            raise _unknown((None, next(iter(node))))
         return {}
 
     def shape(self, name: str) -> Read:
@@ -120,19 +128,19 @@ class Reader:
         members = {wire: (key, self.shape(name)) for wire, (key, name) in names.items()}
         required = shape.get("required", ())
 
-        def read(node: Node, path: str) -> dict[str, Any]:
+        def read(node: Node, path: Path) -> dict[str, Any]:
             if isinstance(node, str):
-                raise _malformed(f"The parameter {path} has a value but must have members")
+                raise _malformed(f"The parameter {_spelt(path)} has a value but must have members")
             found: dict[str, Any] = {}
             for wire, below in node.items():
                 member = members.get(wire)
-                here = f"{path}.{wire}" if path else wire
                 if member is None:
-                    raise _unknown(here)
+                    raise _unknown((path, wire))
                 if below != "":
-                    value = member[1](below, here)
+                    key, read_member = member
+                    value = read_member(below, (path, wire))
                     if value or not isinstance(value, (dict, list)):
-                        found[member[0]] = value
+                        found[key] = value
             for key in required:
                 if key not in found:
                     raise _missing(path, shape, key, self._ec2)
@@ -143,14 +151,14 @@ class Reader:
     def _list(self, shape: dict[str, Any]) -> Read:
         entry = self.shape(shape["member"]["shape"])
 
-        def read(node: Node, path: str) -> list[Any]:
+        def read(node: Node, path: Path) -> list[Any]:
             if isinstance(node, str):
-                raise _malformed(f"The parameter {path} is a list: number its entries, {path}.1")
+                raise _malformed(f"The parameter {_spelt(path)} is a list: number its entries, {_spelt(path)}.1")
             wrapped = node.get("member")
             if isinstance(wrapped, dict) and len(node) == 1:
-                node, path = wrapped, f"{path}.member"
+                node, path = wrapped, (path, "member")
             if len(node) > MAX_LIST:
-                raise _malformed(f"The list {path} has more than {MAX_LIST:,} entries")
+                raise _malformed(f"The list {_spelt(path)} has more than {MAX_LIST:,} entries")
             found = []
             for number in range(1, len(node) + 1):
                 below = node.get(str(number))
@@ -158,25 +166,33 @@ class Reader:
                     _check_indexes(node, path)
                     break
                 # An empty entry keeps its place: "describe the id ''" must not mean "describe all".
-                found.append(entry(below, f"{path}.{number}"))
+                found.append(entry(below, (path, number)))
             return found
 
         return read
 
 
-def _check_indexes(node: dict[str, Node], path: str) -> None:
+def _check_indexes(node: dict[str, Node], path: Path) -> None:
     for index in node:
         if not _INDEX.match(index):
-            raise _unknown(f"{path}.{index}")
+            raise _unknown((path, index))
 
 
-def _unknown(path: str) -> ApiError:
-    return ApiError("UnknownParameter", f"The parameter {path} is not recognized")
+def _spelt(path: Path) -> str:
+    names: list[str] = []
+    while path is not None:
+        path, name = path
+        names.append(str(name))
+    return ".".join(reversed(names))
 
 
-def _missing(path: str, shape: dict[str, Any], member: str, ec2: bool) -> ApiError:
+def _unknown(path: Path) -> ApiError:
+    return ApiError("UnknownParameter", f"The parameter {_spelt(path)} is not recognized")
+
+
+def _missing(path: Path, shape: dict[str, Any], member: str, ec2: bool) -> ApiError:
     wire = next(name for name, (key, _) in wire_names(shape, ec2).items() if key == member)
-    return ApiError("MissingParameter", f"The request must contain the parameter {path + '.' if path else ''}{wire}")
+    return ApiError("MissingParameter", f"The request must contain the parameter {_spelt((path, wire))}")
 
 
 def wire_names(shape: dict[str, Any], ec2: bool) -> dict[str, tuple[str, str]]:
@@ -198,18 +214,19 @@ def _wire_name(key: str, ref: dict[str, Any], ec2: bool) -> str:
 
 def _compiled_scalar(shape: dict[str, Any]) -> Read:
     kind = shape["type"]
+    is_any_text = kind == "string" and "enum" not in shape
 
-    def read(node: Node, path: str) -> Any:
+    def read(node: Node, path: Path) -> Any:
         if not isinstance(node, str):
-            raise _unknown(f"{path}.{next(iter(node))}")
-        return _scalar(shape, kind, node, path)
+            raise _unknown((path, next(iter(node))))
+        return node if is_any_text and node.isprintable() else _scalar(shape, kind, node, path)
 
     return read
 
 
-def _scalar(shape: dict[str, Any], kind: str, text: str, path: str) -> Any:
+def _scalar(shape: dict[str, Any], kind: str, text: str, path: Path) -> Any:
     if kind == "string":
-        if not text.isprintable() and _UNPRINTABLE.search(text):
+        if _UNPRINTABLE.search(text):
             raise _invalid(path, text, "It has characters that can't be used.")
         if "enum" in shape and text not in shape["enum"]:
             raise _invalid(path, text, f"Valid values are: {', '.join(shape['enum'])}.")
@@ -220,9 +237,9 @@ def _scalar(shape: dict[str, Any], kind: str, text: str, path: str) -> Any:
         raise _invalid(path, text, _EXPECTED[kind]) from None
 
 
-def _invalid(path: str, text: str, why: str) -> ApiError:
+def _invalid(path: Path, text: str, why: str) -> ApiError:
     shown = text if len(text) <= 100 else text[:100] + "…"
-    return ApiError("InvalidParameterValue", f"Value ({shown}) for parameter {path} is invalid. {why}")
+    return ApiError("InvalidParameterValue", f"Value ({shown}) for parameter {_spelt(path)} is invalid. {why}")
 
 
 def _integer(text: str, kind: str) -> int:

@@ -87,7 +87,7 @@ class Serialiser:
             if type(value) is not Record:
                 write_members(value, out)
                 return
-            kept = value.xml
+            kept = getattr(value, "xml", None)
             if kept is None or kept[0] is not write:
                 parts: list[str] = []
                 write_members(value, parts)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from hive_emulator.store.state import State
@@ -46,7 +46,7 @@ class Store(Protocol):
 
     async def settled(self) -> None: ...
 
-    async def commit(self, changes: Sequence[Change], unchanged: Callable[[], bool]) -> None:
+    def commit(self, changes: Sequence[Change], unchanged: Callable[[], bool]) -> Awaitable[None]:
         """Write ``changes`` all at once; ``Conflict`` if ``unchanged()`` is false at that moment."""
 
     async def close(self) -> None: ...

@@ -18,7 +18,7 @@ import fcntl
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,56 +49,21 @@ _Key = tuple[str, str, str, str]
 
 
 class _Batch:
-    """Changes that are written together, and who waits for that."""
+    """Changes that are written together."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
+        self.written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._texts: list[bytes] = []
-        self._waiting: list[asyncio.Future[None]] = []
 
     def add(self, changes: Sequence[Change]) -> None:
         """Take all of them or none: one that is no JSON is refused before the first is in."""
         self._texts += [orjson.dumps((*change,)) for change in changes]
         self.changes += changes
 
-    def text(self) -> str:
+    def text(self) -> bytes:
         """As the journal keeps it: a list of [account, region, kind, id, record]."""
-        return f"[{b','.join(self._texts).decode()}]"
-
-    async def written(self) -> None:
-        """Return when it is on disk."""
-        waiting = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
-        await waiting
-
-    def end(self, error: StoreFailed | None = None) -> None:
-        """Tell everybody who waits."""
-        for waiting in self._waiting:
-            if waiting.done():  # gone away in the meantime
-                continue
-            if error is None:
-                waiting.set_result(None)
-            else:
-                waiting.set_exception(error)
-
-
-class _Unfolded:
-    """What the journal holds, as ``records`` will have it."""
-
-    def __init__(self) -> None:
-        self.put: dict[_Key, Any] = {}  # in creation order
-        self.delete: dict[_Key, None] = {}  # what comes back after that comes last, so its old row goes, too
-        self.changes = 0
-
-    def note(self, changes: Sequence[Change]) -> None:
-        self.changes += len(changes)
-        for change in changes:
-            key = change[:4]
-            if change.record is None:
-                self.put.pop(key, None)
-                self.delete[key] = None
-            else:
-                self.put[key] = change.record
+        return b"[%b]" % b",".join(self._texts)
 
 
 class EmbeddedStore:
@@ -111,7 +76,7 @@ class EmbeddedStore:
         self.state = State()
         self._path = path
         self._batch: _Batch | None = None  # being collected
-        self._unfolded = _Unfolded()
+        self._journal: list[Change] = []  # what the journal holds
 
     async def open(self) -> None:
         self._lock = _only_one(self._path)
@@ -127,9 +92,9 @@ class EmbeddedStore:
 
     async def settled(self) -> None:
         if self._batch is not None:
-            await self._batch.written()
+            await self._batch.written
 
-    async def commit(self, changes: Sequence[Change], unchanged: Callable[[], bool]) -> None:
+    def commit(self, changes: Sequence[Change], unchanged: Callable[[], bool]) -> Awaitable[None]:
         if not unchanged():
             raise Conflict
         batch = self._batch or _Batch()
@@ -138,7 +103,7 @@ class EmbeddedStore:
         if self._batch is None:
             self._batch = batch
             asyncio.get_running_loop().call_soon(self._write_when_all_joined, 0)
-        await batch.written()
+        return batch.written
 
     async def close(self) -> None:
         await self.settled()
@@ -160,11 +125,12 @@ class EmbeddedStore:
             try:
                 self._load()  # the disk's word counts
             finally:
-                batch.end(failed)
+                batch.written.set_exception(failed)
             return
-        batch.end()
-        self._unfolded.note(batch.changes)
-        if self._unfolded.changes >= self.fold_after:
+        self._journal += batch.changes
+        if not batch.written.done():  # a job that was stopped at the very end
+            batch.written.set_result(None)
+        if len(self._journal) >= self.fold_after:
             self._fold()
 
     # --- on disk ---
@@ -180,22 +146,20 @@ class EmbeddedStore:
         rows = self._db.execute(_ALL)
         kept = [Change(account, region, kind, id, orjson.loads(text)) for account, region, kind, id, text in rows]
         rows = self._db.execute("SELECT changes FROM journal ORDER BY number")
-        later = [Change(*change) for (text,) in rows for change in orjson.loads(text)]
+        self._journal = [Change(*change) for (text,) in rows for change in orjson.loads(text)]
         self.state.clear()
         self.state.apply(kept)
-        self.state.apply(later)
-        self._unfolded = _Unfolded()
-        self._unfolded.note(later)
+        self.state.apply(self._journal)
 
     def _write(self, batch: _Batch) -> None:
         self._db.execute("INSERT INTO journal (changes) VALUES (?)", (batch.text(),))
 
     def _fold(self) -> None:
-        put = self._unfolded.put.items()
+        put, delete = _last_words(self._journal)
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany(_DELETE, self._unfolded.delete)
-            self._db.executemany(_PUT, ((*key, orjson.dumps(record).decode()) for key, record in put))
+            self._db.executemany(_DELETE, delete)
+            self._db.executemany(_PUT, ((*key, orjson.dumps(record).decode()) for key, record in put.items()))
             self._db.execute("DELETE FROM journal")
             self._db.execute("COMMIT")
         except sqlite3.Error as error:  # what the journal has is kept: the next batch tries again
@@ -203,7 +167,21 @@ class EmbeddedStore:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
         else:
-            self._unfolded = _Unfolded()
+            self._journal = []
+
+
+def _last_words(changes: Sequence[Change]) -> tuple[dict[_Key, Any], dict[_Key, None]]:
+    """What to put, in creation order, and what to delete before that: what comes back comes last."""
+    put: dict[_Key, Any] = {}
+    delete: dict[_Key, None] = {}
+    for change in changes:
+        key = change[:4]
+        if change.record is None:
+            put.pop(key, None)
+            delete[key] = None
+        else:
+            put[key] = change.record
+    return put, delete
 
 
 def _only_one(path: Path) -> int:

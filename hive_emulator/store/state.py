@@ -17,11 +17,7 @@ class Record(dict[str, Any]):
     """A stored record: never changed, only replaced. So its identity is its revision, and its XML is kept."""
 
     __slots__ = ("xml",)
-    xml: tuple[Any, str] | None  # its text as the serialiser last wrote it, and which serialiser that was
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.xml = None
+    xml: tuple[Any, str]  # once it was written: its text, and which serialiser that was
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError("a stored record is read-only: build a new dict and put() that")

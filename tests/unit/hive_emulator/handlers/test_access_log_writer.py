@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 from typing import TextIO
 
-from hive_emulator.handlers.access_log import AccessLog
+from hive_emulator.handlers.access_log import AccessLog, Entry
+
+
+def entry(id: str) -> Entry:
+    return Entry(0.0, id, "127.0.0.1", "000000000001", "eu-west-1", "ec2", "CreateVpc", 200, "OK", 0.001, 10, 20)
+
+
+def ids(stream: io.StringIO) -> list[str]:
+    return [json.loads(line)["id"] for line in stream.getvalue().splitlines()]
 
 
 def close_broken(stream: TextIO) -> None:
@@ -22,15 +31,15 @@ def test_lines_are_written_together_and_at_the_latest_at_the_end() -> None:
 
     async def test() -> None:
         log = AccessLog(stream)
-        log.add("one\n")
-        log.add("two\n")
+        log.add(entry("one"))
+        log.add(entry("two"))
         assert stream.getvalue() == ""
         while stream.getvalue() == "":
             await asyncio.sleep(0.01)
-        assert stream.getvalue() == "one\ntwo\n"
-        log.add("three\n")
+        assert ids(stream) == ["one", "two"]
+        log.add(entry("three"))
         log.close()
-        assert stream.getvalue() == "one\ntwo\nthree\n"
+        assert ids(stream) == ["one", "two", "three"]
 
     asyncio.run(asyncio.wait_for(test(), 60))
 
@@ -44,7 +53,7 @@ def test_a_pipe_that_nobody_reads_holds_up_nothing_and_memory_stays_bounded() ->
         log.pause, log.most = 0.001, 1000
         for _ in range(200):
             for _ in range(50):
-                log.add("x" * 100 + "\n")
+                log.add(entry("x"))
             await asyncio.sleep(0.001)
         assert log._waiting <= 1100
         log.close(timeout=0.1)
@@ -63,9 +72,16 @@ def test_a_stream_that_is_gone_is_no_trouble() -> None:
 
     async def test() -> None:
         log = AccessLog(stream)
-        log.add("one\n")
+        log.add(entry("one"))
         log.close()
         assert not log._thread.is_alive()
 
     asyncio.run(test())
     close_broken(stream)
+
+
+def test_a_line_is_json_whatever_a_client_has_put_into_it() -> None:
+    odd = entry("one")._replace(action='GET /_hive/"\\\x00é', peer='fe80::1%"eth0', code='Odd"Code')
+    read = json.loads(odd.line())
+    assert (read["action"], read["peer"], read["code"]) == (odd.action, odd.peer, odd.code)
+    assert (read["time"], read["ms"], read["in"], read["out"]) == ("1970-01-01T00:00:00Z", 1.0, 10, 20)

@@ -49,7 +49,7 @@ def accepted(request: Request, secret: str = SECRET) -> bool:
 
 def refused(request: Request, later: timedelta = timedelta()) -> tuple[str, int]:
     with pytest.raises(ApiError) as caught:
-        signature.check_date(signature.read(request), now() + later)
+        signature.check_date(signature.read(request), (now() + later).timestamp())
     return caught.value.code, caught.value.status
 
 
@@ -134,13 +134,13 @@ def test_a_date_that_is_none_is_incomplete(date: str) -> None:
 
 def test_five_minutes_of_skew_are_allowed_both_ways() -> None:
     for minutes in (-4.9, 4.9):
-        signature.check_date(signature.read(in_headers()), now() + timedelta(minutes=minutes))
+        signature.check_date(signature.read(in_headers()), (now() + timedelta(minutes=minutes)).timestamp())
     for minutes in (-5.2, 5.2):
         assert refused(in_headers(), timedelta(minutes=minutes)) == ("RequestExpired", 400)
 
 
 def test_a_presigned_request_lasts_as_long_as_it_says() -> None:
-    signature.check_date(signature.read(presigned(3600)), now() + timedelta(minutes=59))
+    signature.check_date(signature.read(presigned(3600)), (now() + timedelta(minutes=59)).timestamp())
     assert refused(presigned(3600), timedelta(minutes=61)) == ("RequestExpired", 400)
 
 

@@ -141,10 +141,10 @@ def _lacks_required(shape: Shape, params: dict[str, Any]) -> bool:
 
 
 def tree_of(body: bytes) -> dict[str, Any]:
-    flat = parse.fields(body)
-    assert flat.pop("Action")
-    assert flat.pop("Version")
-    return parse.tree(flat)
+    tree = parse.tree(body)
+    assert tree.pop("Action")
+    assert tree.pop("Version")
+    return tree
 
 
 @pytest.mark.parametrize(("service", "name"), ACTIONS, ids=[f"{s}-{n}" for s, n in ACTIONS])

@@ -14,7 +14,7 @@ from hive_emulator.protocol.model import operation
 
 def read(action: str, body: str | bytes, service: str = "ec2") -> dict[str, Any]:
     raw = body.encode() if isinstance(body, str) else body
-    return operation(service, action).parse(parse.tree(parse.fields(raw)))
+    return operation(service, action).parse(parse.tree(raw))
 
 
 def refused(action: str, body: str | bytes) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def test_a_value_of_the_wrong_type_is_refused_by_name(action: str, body: str, ex
 def test_times_are_read_as_utc() -> None:
     when = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
     for text in ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05", "2026-01-02T04:04:05%2B01:00"):
-        read_time = parse._scalar({"type": "timestamp"}, "timestamp", parse.fields(f"t={text}".encode())["t"], "t")
+        read_time = parse._scalar({"type": "timestamp"}, "timestamp", parse.tree(f"t={text}".encode())["t"], None)
         assert read_time == when
 
 
@@ -134,7 +134,7 @@ def test_times_are_read_as_utc() -> None:
 )
 def test_what_is_no_query_string_is_malformed(body: bytes, words: str) -> None:
     with pytest.raises(ApiError) as caught:
-        parse.tree(parse.fields(body))
+        parse.tree(body)
     assert caught.value.code == "MalformedQueryString"
     assert words in caught.value.message
 
