@@ -138,6 +138,8 @@ class EmbeddedStore:
     def _connect(self) -> None:
         self._db = sqlite3.connect(self._path, isolation_level=None)
         self._path.chmod(0o600)
+        # Of a new file: several batches fit into a page, instead of each into a chain of them.
+        self._db.execute("PRAGMA page_size = 16384")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(_SCHEMA)
