@@ -15,22 +15,33 @@ from hive_emulator.store.state import State
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
+class _Times:
+    """How long requests of one kind have taken."""
+
+    __slots__ = ("buckets", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.buckets = [0] * (len(BUCKETS) + 1)
+
+    def add(self, other: _Times) -> None:
+        self.seconds += other.seconds
+        self.buckets = [mine + theirs for mine, theirs in zip(self.buckets, other.buckets, strict=True)]
+
+
 class Metrics:
     """What has been asked so far."""
 
     def __init__(self) -> None:
-        self._requests: Counter[tuple[str, str, str]] = Counter()
-        self._buckets: dict[str, list[int]] = {}
-        self._seconds: Counter[str] = Counter()
+        self._requests: dict[tuple[str, str, str], _Times] = {}
 
     def count(self, service: str, action: str, code: str, seconds: float) -> None:
         """One request; ``code`` is AWS's error code, or OK."""
-        self._requests[service, action, code] += 1
-        buckets = self._buckets.get(action)
-        if buckets is None:
-            buckets = self._buckets[action] = [0] * (len(BUCKETS) + 1)
-        buckets[bisect_left(BUCKETS, seconds)] += 1
-        self._seconds[action] += seconds  # type: ignore[assignment]
+        times = self._requests.get((service, action, code))
+        if times is None:
+            times = self._requests[service, action, code] = _Times()
+        times.seconds += seconds
+        times.buckets[bisect_left(BUCKETS, seconds)] += 1
 
     def text(self, state: State) -> bytes:
         """Everything, in Prometheus' exposition format."""
@@ -51,13 +62,15 @@ class _Collector:
 
         names = ["service", "action", "code"]
         requests = CounterMetricFamily("hive_requests", "Requests by action and code.", labels=names)
-        for labels, count in self._metrics._requests.items():
-            requests.add_metric(labels, count)
+        by_action: dict[str, _Times] = {}
+        for labels, times in self._metrics._requests.items():
+            requests.add_metric(labels, sum(times.buckets))
+            by_action.setdefault(labels[1], _Times()).add(times)
         yield requests
-        times = HistogramMetricFamily("hive_request_seconds", "Time to answer.", labels=["action"])
-        for action, buckets in self._metrics._buckets.items():
-            times.add_metric([action], _cumulative(buckets), self._metrics._seconds[action])
-        yield times
+        histogram = HistogramMetricFamily("hive_request_seconds", "Time to answer.", labels=["action"])
+        for action, times in by_action.items():
+            histogram.add_metric([action], _cumulative(times.buckets), times.seconds)
+        yield histogram
         sizes: Counter[str] = Counter()
         for _, _, kind, count in self._state.sizes():
             sizes[kind] += count

@@ -7,11 +7,13 @@ import hashlib
 import json
 import zlib
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from hive_emulator.action import Behaviour, Call, registry
 from hive_emulator.errors import ApiError
 from hive_emulator.handlers.exchange import Exchange
+from hive_emulator.protocol.model import Operation
 
 TOKEN_LIFE = timedelta(hours=24)
 
@@ -20,17 +22,13 @@ async def dispatch(x: Exchange) -> None:
     """Run the behaviour as one unit of work; ``x.answer`` is the XML of its answer's members."""
     if x.service == "ec2" and not x.emulator.is_seeded(x.account, x.region):
         await x.emulator.seed(x.account, x.region)
-    behaviour = registry()[x.service, x.action]
+    assert x.operation is not None  # noqa: S101 - for the type checker: parsing has set it
     dry = x.params.pop("DryRun", False)
-    token = x.params.get("ClientToken") if x.operation and x.operation.takes_client_token else None
-
-    def work(call: Call) -> str:
-        return _once_per_token(x, call, behaviour, token) if token else _plainly(x, call, behaviour)
-
+    work = _once_per_token if x.operation.takes_client_token and x.params.get("ClientToken") else _plainly
     x.answer = await x.emulator.run(
         x.account,
         x.region,
-        work,
+        partial(work, x, x.operation, registry()[x.service, x.action]),
         action=x.action,
         request_id=x.id,
         dry=dry,
@@ -40,13 +38,13 @@ async def dispatch(x: Exchange) -> None:
         raise ApiError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
 
 
-def _plainly(x: Exchange, call: Call, behaviour: Behaviour) -> str:
-    assert x.operation is not None  # noqa: S101 - for the type checker: parsing has set it
-    return x.operation.write(behaviour(call, x.params))
+def _plainly(x: Exchange, operation: Operation, behaviour: Behaviour, call: Call) -> str:
+    return operation.write(behaviour(call, x.params))
 
 
-def _once_per_token(x: Exchange, call: Call, behaviour: Behaviour, token: str) -> str:
+def _once_per_token(x: Exchange, operation: Operation, behaviour: Behaviour, call: Call) -> str:
     """The first answer again for the same token and parameters; an error for other parameters."""
+    token = x.params["ClientToken"]
     id = hashlib.sha256(f"{x.action}\n{token}".encode()).hexdigest()[:40]
     digest = _digest(x.params)
     known = call.cloud.get("client-token", id)
@@ -57,7 +55,7 @@ def _once_per_token(x: Exchange, call: Call, behaviour: Behaviour, token: str) -
                 "The client token has been used before with other parameters.",
             )
         return zlib.decompress(base64.b64decode(known["answer"])).decode()
-    answer = _plainly(x, call, behaviour)
+    answer = _plainly(x, operation, behaviour, call)
     kept = base64.b64encode(zlib.compress(answer.encode(), 1)).decode()
     call.cloud.put("client-token", id, {"digest": digest, "answer": kept, "at": call.timestamp()})
     _forget_old(call)
