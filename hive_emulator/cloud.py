@@ -102,16 +102,11 @@ INDEXES: dict[tuple[str, str], Callable[[dict[str, Any]], Iterable[Any]]] = {
     ("network-interface", "AttachmentId"): _attachment_id,
     ("network-interface", "PublicIp"): _public_addresses,
     ("network-interface", "address"): _private_addresses,  # "SUBNET ADDRESS"
-    ("natgateway", "VpcId"): _field("VpcId"),
-    ("natgateway", "SubnetId"): _field("SubnetId"),
-    ("elastic-ip", "InstanceId"): _field("InstanceId"),
     ("elastic-ip", "NetworkInterfaceId"): _field("NetworkInterfaceId"),
     ("elastic-ip", "AssociationId"): _field("AssociationId"),
     ("elastic-ip", "PublicIp"): _field("PublicIp"),
     ("volume", "InstanceId"): _volume_instances,
-    ("volume", "SnapshotId"): _field("SnapshotId"),
     ("instance", "VpcId"): _field("VpcId"),
-    ("instance", "SubnetId"): _field("SubnetId"),
     ("instance", "InstanceType"): _live_type,
     ("instance", "Terminated"): _terminated,
     ("instance", "PlacementGroup"): _live_placement_group,
@@ -126,11 +121,10 @@ _EMPTY = Table()
 class Cloud:
     """Records of one account and region, as one request sees and changes them."""
 
-    def __init__(self, state: State, account: str, region: str, system_account: str) -> None:
+    def __init__(self, state: State, account: str, region: str) -> None:
         self._state = state
         self._account = account
         self._region = region
-        self._system_account = system_account
         self._tables = state.tables(account, region)
         self._staged: dict[tuple[str, str], Record | None] = {}
         self._written: set[str] = set()  # kinds with something staged
@@ -139,14 +133,9 @@ class Cloud:
         self._scanned: dict[str, int] = {}
         self._hidden: set[tuple[str, str]] = set()
 
-    @property
-    def system(self) -> Cloud:
-        """The system account's records in this region (its images). Reading only: its writes go nowhere."""
-        return Cloud(self._state, self._system_account, self._region, self._system_account)
-
     def in_region(self, region: str) -> Cloud:
         """This account's records in another region. Reading only: its writes go nowhere."""
-        return Cloud(self._state, self._account, region, self._system_account)
+        return Cloud(self._state, self._account, region)
 
     def get(self, kind: str, id: str) -> Record | None:
         """The record, or None. Read-only: build a new dict to put."""

@@ -60,6 +60,7 @@ class Emulator:
         self.metrics = Metrics()
         self.access_log: AccessLog | None = None
         self._jobs: set[asyncio.Task[None]] = set()
+        self._line = asyncio.Lock()  # of those who lost a race: else each winner would make all the others run again
 
     async def run(
         self,
@@ -74,25 +75,33 @@ class Emulator:
     ) -> Answer:
         """Run ``work`` on the state, commit what it staged, then start what it asked for afterwards.
 
-        When another writer was faster, ``work`` is run again on the new state. An error drops what was
-        staged, and so does ``dry``. What was created less than ``stale`` seconds ago is not seen.
+        When another writer was faster, ``work`` is run again on the new state, in line with the others that lost
+        a race. An error drops what was staged, and so does ``dry``. What was created less than ``stale`` seconds
+        ago is not seen.
         """
-        for _ in range(ATTEMPTS):
-            if self.store.shared:
-                await self.store.catch_up()
-            call = self.call(account, region, action, request_id)
-            if stale:
-                call.cloud.hide_younger(stale)
-            answer = work(call)
-            if dry:
+        in_line = False
+        try:
+            for _ in range(ATTEMPTS):
+                if self.store.shared:
+                    await self.store.catch_up()
+                call = self.call(account, region, action, request_id)
+                if stale:
+                    call.cloud.hide_younger(stale)
+                answer = work(call)
+                if dry:
+                    return answer
+                try:
+                    await call.cloud.commit(self.store)
+                except Conflict:
+                    if not in_line:
+                        in_line = await self._line.acquire()
+                    continue
+                for job in call.afterwards:
+                    self.background(job())
                 return answer
-            try:
-                await call.cloud.commit(self.store)
-            except Conflict:
-                continue
-            for job in call.afterwards:
-                self.background(job())
-            return answer
+        finally:
+            if in_line:
+                self._line.release()
         raise ApiError("RequestLimitExceeded", "Too many writers at once: try again.", 503)
 
     def call(self, account: str, region: str, action: str = "", request_id: str = "") -> Call:
@@ -103,7 +112,7 @@ class Emulator:
             region=region,
             request_id=request_id or str(uuid.uuid4()),
             now=datetime.now(timezone.utc),
-            cloud=Cloud(self.store.state, account, region, self.config.system_account),
+            cloud=Cloud(self.store.state, account, region),
             config=self.config,
             emulator=self,
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import json
 import logging
 import os
 import secrets
+import shlex
 import signal
 import sys
 from collections.abc import Awaitable
@@ -24,6 +26,7 @@ from hive_emulator.handlers.access_log import AccessLog
 from hive_emulator.handlers.exchange import Exchange, Request, Response
 from hive_emulator.server import HttpServer
 from hive_emulator.store import make_store
+from hive_emulator.store.base import without_password
 
 
 @dataclass
@@ -75,7 +78,9 @@ async def serve(options: Options) -> int:
         port = await server.start(options.host, options.port, tls)
     except OSError as error:
         where = f"{options.host}:{options.port}"
-        raise ValueError(f"can't listen on {where}: {error.strerror}. Try --port 0 for a free port.") from error
+        hint = " Try --port 0 for a free port." if error.errno in (errno.EADDRINUSE, errno.EACCES) else ""
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise ValueError(f"can't listen on {where}: {why}.{hint}") from error
     interrupted.begin_again(emulator)
     gc.freeze()  # what was loaded stays for good: no search for garbage needs to look at it again,
     gc.set_threshold(50_000)  # and requests leave hardly any: it is enough to look now and then
@@ -95,9 +100,10 @@ def _announce(options: Options, port: int) -> None:
     endpoint = f"{scheme}://{host}:{port}"
     note = {"endpoint": endpoint, "region": options.config.region, "pid": os.getpid()}
     (options.data_dir / "endpoint.json").write_text(json.dumps(note) + "\n", encoding="utf-8")
-    trust = "" if options.http else f"; trust it with AWS_CA_BUNDLE={options.data_dir / 'ca.pem'}"
-    command = f'eval "$(hive-emulator env --data-dir {options.data_dir})"'
-    print(f"Hive is ready on {endpoint} ({options.store} store){trust}; use it with {command}", flush=True)
+    trust = "" if options.http else f"; trust it with AWS_CA_BUNDLE={shlex.quote(str(options.data_dir / 'ca.pem'))}"
+    command = f'eval "$(hive-emulator env --data-dir {shlex.quote(str(options.data_dir))})"'
+    store = without_password(options.store)
+    print(f"Hive is ready on {endpoint} ({store} store){trust}; use it with {command}", flush=True)
 
 
 def _admin_token(data_dir: Path) -> str:

@@ -95,7 +95,7 @@ class AccessLog:
 def account_for(x: Exchange, response: Response) -> None:
     """Count the request and log it."""
     seconds = time.perf_counter() - x.started
-    code = x.error.code if x.error else "OK"
+    code = x.error.code if x.error else "OK" if response.status < 400 else "Refused"
     if x.aside:
         service, action = "hive", f"{x.request.method} {x.request.path[:80]}"
     else:

@@ -16,6 +16,12 @@ from typing import Any, NamedTuple, Protocol
 from hive_emulator.store.state import State
 
 
+def without_password(url: str) -> str:
+    """``nats://user:secret@host:4222`` as it may be shown: without user and secret."""
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
 class Change(NamedTuple):
     """One record to write, or to delete when ``record`` is None."""
 

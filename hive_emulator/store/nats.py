@@ -27,7 +27,7 @@ from nats.js.api import RawStreamMsg, StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
 from hive_emulator.errors import ApiError
-from hive_emulator.store.base import Change, Conflict, StoreFailed
+from hive_emulator.store.base import Change, Conflict, StoreFailed, without_password
 from hive_emulator.store.nats_buckets import Buckets
 from hive_emulator.store.state import State
 
@@ -66,7 +66,9 @@ class NatsStore:
             await self._load()
             self._buckets.start()
         except (NatsError, asyncio.TimeoutError) as error:
-            raise StoreFailed(f"{self._url} can't be used (is JetStream on? nats-server -js): {error}") from error
+            raise StoreFailed(
+                f"{without_password(self._url)} can't be used (is JetStream on? nats-server -js): {error}"
+            ) from error
 
     async def _connect(self) -> None:
         problems: list[Exception] = []
@@ -81,7 +83,7 @@ class NatsStore:
             self._nats = await asyncio.wait_for(trying, _CONNECT)
         except (NatsError, OSError, asyncio.TimeoutError) as error:
             why = problems[-1] if problems else error
-            raise StoreFailed(f"no NATS server at {self._url}: {why}") from error
+            raise StoreFailed(f"no NATS server at {without_password(self._url)}: {why}") from error
 
     async def close(self) -> None:
         await self._buckets.stop()

@@ -54,7 +54,8 @@ def test_everything_secret_in_the_data_folder_is_for_the_owner_only(tmp_path: Pa
 
 
 def test_the_one_line_says_where_and_how(tmp_path: Path) -> None:
-    argv = [sys.executable, "-m", "hive_emulator", "serve", "--port", "0", "--data-dir", str(tmp_path)]
+    folder = tmp_path / "two words"
+    argv = [sys.executable, "-m", "hive_emulator", "serve", "--port", "0", "--data-dir", str(folder)]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     line = process.stdout.readline()
     process.send_signal(signal.SIGINT)
@@ -62,8 +63,8 @@ def test_the_one_line_says_where_and_how(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert rest == ""
     assert line.startswith("Hive is ready on https://127.0.0.1:")
-    assert f"AWS_CA_BUNDLE={tmp_path}/ca.pem" in line
-    assert f'eval "$(hive-emulator env --data-dir {tmp_path})"' in line
+    assert f"AWS_CA_BUNDLE='{folder}/ca.pem'" in line
+    assert f"eval \"$(hive-emulator env --data-dir '{folder}')\"" in line
 
 
 def test_env_is_all_that_a_shell_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,6 +164,8 @@ def test_a_data_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
         (["--on-launch", "run 'this"], '--on-launch is "run \'this", which is no command: No closing quotation'),
         (["--on-stop", " "], "--on-stop is empty, expected a command"),
         (["--faults", "/no/such/file"], "--faults /no/such/file: No such file or directory"),
+        (["--host", "192.0.2.1"], "can't listen on 192.0.2.1:0: Cannot assign requested address.\n"),
+        (["--store", "nats://me:sekret@127.0.0.1:1"], "no NATS server at nats://127.0.0.1:1: "),
     ],
 )
 def test_a_wrong_option_is_explained(tmp_path: Path, options: list[str], words: str) -> None:
@@ -170,6 +173,7 @@ def test_a_wrong_option_is_explained(tmp_path: Path, options: list[str], words: 
     assert failed.returncode == 1
     assert words in failed.stderr
     assert "Traceback" not in failed.stderr
+    assert "sekret" not in failed.stderr
 
 
 def test_half_a_key_in_the_environment_is_refused_by_name(tmp_path: Path) -> None:

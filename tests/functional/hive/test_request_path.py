@@ -302,6 +302,8 @@ def test_the_access_log_tells_what_happened_and_no_secret(tmp_path: Path) -> Non
         refused(hive.client("ec2", secret_key="a-wrong-secret").describe_vpcs)
         token = (tmp_path / "admin-token").read_text().strip()
         admin(hive, "GET", "/_hive/status")
+        with pytest.raises(urllib.error.HTTPError):
+            admin(hive, "GET", "/_hive/nothing")
         secrets = [hive.secret_key, "a-wrong-secret", token, "Signature=", "PRIVATE KEY", "AWS4-HMAC"]
         secrets.append(url.rpartition("X-Amz-Signature=")[2])
     text = (tmp_path / "log").read_text()
@@ -312,6 +314,7 @@ def test_the_access_log_tells_what_happened_and_no_secret(tmp_path: Path) -> Non
         ("ec2", "DescribeVpcs", 200, "OK"),
         ("ec2", "unknown", 403, "SignatureDoesNotMatch"),
         ("hive", "GET /_hive/status", 200, "OK"),
+        ("hive", "GET /_hive/nothing", 404, "Refused"),
     ]
     assert lines[0]["account"] == "000000000001"
     assert not [secret for secret in secrets if secret in text]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hive_emulator.cloud import Cloud
-from hive_emulator.config import FIRST_ACCOUNT, SYSTEM_ACCOUNT
+from hive_emulator.config import FIRST_ACCOUNT
 from hive_emulator.errors import ApiError
 from hive_emulator.store import embedded, make_store
 from hive_emulator.store.base import Change, Conflict, Store, StoreFailed
@@ -66,7 +66,7 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 
 def cloud(store: Store, account: str = FIRST_ACCOUNT, region: str = REGION) -> Cloud:
-    return Cloud(store.state, account, region, SYSTEM_ACCOUNT)
+    return Cloud(store.state, account, region)
 
 
 async def put(store: Store, kind: str, id: str, record: dict) -> None:

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from hive_emulator.cloud import Cloud
-from hive_emulator.config import FIRST_ACCOUNT, SYSTEM_ACCOUNT
+from hive_emulator.config import FIRST_ACCOUNT
 from hive_emulator.store.memory import MemoryStore
 from hive_emulator.store.state import Record
 
@@ -20,7 +20,7 @@ def store() -> MemoryStore:
 
 
 def cloud(store: MemoryStore, account: str = FIRST_ACCOUNT) -> Cloud:
-    return Cloud(store.state, account, "r1", SYSTEM_ACCOUNT)
+    return Cloud(store.state, account, "r1")
 
 
 def commit(store: MemoryStore, work: Cloud) -> None:
@@ -65,14 +65,6 @@ def test_an_index_has_staged_records_and_not_those_that_moved_away(store: Memory
 def test_a_field_without_an_index_is_a_mistake(store: MemoryStore) -> None:
     with pytest.raises(KeyError):
         cloud(store).by("vpc", "Colour", "red")
-
-
-def test_the_system_accounts_records_are_there_to_read(store: MemoryStore) -> None:
-    system = cloud(store, SYSTEM_ACCOUNT)
-    system.put("image", "ami-1", {"n": 1})
-    commit(store, system)
-    assert cloud(store).system.get("image", "ami-1") == {"n": 1}
-    assert cloud(store).get("image", "ami-1") is None
 
 
 def test_a_stored_record_can_not_be_changed_only_copied(store: MemoryStore) -> None:

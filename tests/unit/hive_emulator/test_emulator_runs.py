@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hive_emulator.action import Call, action, registry
-from hive_emulator.emulator import Emulator
+from hive_emulator.emulator import ATTEMPTS, Emulator
 from hive_emulator.errors import ApiError
 from hive_emulator.store.base import Change, Conflict
 from hive_emulator.store.memory import MemoryStore
@@ -54,6 +54,23 @@ def test_after_too_many_lost_races_the_client_is_told_to_come_back() -> None:
     with pytest.raises(ApiError) as caught:
         asyncio.run(emulator.run(*PLACE, count))
     assert (caught.value.code, caught.value.status) == ("RequestLimitExceeded", 503)
+
+
+class SlowStore(MemoryStore):
+    """Takes a while to find out that somebody else was faster, as a store over the network does."""
+
+    async def commit(self, changes: Any, unchanged: Any) -> None:
+        await asyncio.sleep(0)
+        await super().commit(changes, unchanged)
+
+
+def test_many_writers_of_one_record_all_get_their_turn() -> None:
+    emulator = Emulator(SlowStore())
+
+    async def all_at_once() -> list[int]:
+        return await asyncio.gather(*(emulator.run(*PLACE, count) for _ in range(3 * ATTEMPTS)))
+
+    assert sorted(asyncio.run(all_at_once())) == list(range(1, 3 * ATTEMPTS + 1))
 
 
 def test_an_error_and_a_dry_run_drop_what_was_staged_and_what_was_to_follow() -> None:
