@@ -1,13 +1,13 @@
-"""A store on disk: SQLite in WAL mode, synced at every commit, behind the state in memory.
+"""A store on disk: a journal that is synced at every commit, and SQLite, behind the state in memory.
 
 1. ``commit`` changes the state at once and joins the batch that is being collected.
-2. When every request that is here has joined, the batch is written as one row of ``journal``, in one transaction:
-   many writers share a sync (group commit), and one page or two are synced, however many records have changed.
+2. When every request that is here has joined, the batch is written as one entry of the journal: many writers share
+   a sync (group commit), however many records have changed.
 3. ``commit`` returns when its batch is on disk. Readers wait in ``settled`` for what the state already shows. As
    everybody waits for the disk anyway, the loop itself does: with a thread for it, the two would take Python's
    lock from one another all the time, which cost each request as much as all the rest.
-4. Now and then the journal is folded into ``records``: the last word for each. What is read at the start is
-   ``records``, and then the journal.
+4. Now and then the journal is folded into SQLite's ``records``: the last word for each, together with the number of
+   the last entry that is in there. What is read at the start is ``records``, and then the journal from there.
 5. When the disk refuses, every writer of the batch fails, and the state is read again from disk.
 """
 
@@ -25,6 +25,7 @@ from typing import Any
 import orjson
 
 from hive_emulator.store.base import Change, Conflict, StoreFailed
+from hive_emulator.store.journal import Journal
 from hive_emulator.store.state import State
 
 log = logging.getLogger("hive_emulator")
@@ -36,7 +37,8 @@ CREATE TABLE IF NOT EXISTS records (
     record TEXT NOT NULL,
     UNIQUE (account, region, kind, id)
 );
-CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, changes TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS folded (one INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+INSERT OR IGNORE INTO folded VALUES (1, 0);
 """
 _PUT = """
 INSERT INTO records (account, region, kind, id, record) VALUES (?, ?, ?, ?, ?)
@@ -76,16 +78,17 @@ class EmbeddedStore:
         self.state = State()
         self._path = path
         self._batch: _Batch | None = None  # being collected
-        self._journal: list[Change] = []  # what the journal holds
+        self._unfolded: list[Change] = []  # what only the journal holds
 
     async def open(self) -> None:
         self._lock = _only_one(self._path)
         try:
             self._connect()
             self._load()
-        except sqlite3.DatabaseError as error:
+            self._take_over_older_journal()
+        except (sqlite3.DatabaseError, OSError) as error:
             os.close(self._lock)
-            raise StoreFailed(f"{self._path} can't be read: {error}") from error
+            raise StoreFailed(f"{self._path} can't be used: {error}") from error
 
     async def catch_up(self) -> None:
         """Nobody else writes here."""
@@ -107,6 +110,7 @@ class EmbeddedStore:
 
     async def close(self) -> None:
         await self.settled()
+        self._journal.close()
         self._db.close()
         os.close(self._lock)
 
@@ -127,49 +131,68 @@ class EmbeddedStore:
             finally:
                 batch.written.set_exception(failed)
             return
-        self._journal += batch.changes
         if not batch.written.done():  # a job that was stopped at the very end
             batch.written.set_result(None)
-        if len(self._journal) >= self.fold_after:
-            self._fold()
+        if len(self._unfolded) >= self.fold_after:
+            try:
+                self._fold(self._unfolded)
+            except sqlite3.Error as error:  # what the journal has is kept: the next batch tries again
+                log.warning("%s can't be folded: %s", self._path, error)
 
     # --- on disk ---
 
     def _connect(self) -> None:
         self._db = sqlite3.connect(self._path, isolation_level=None)
         self._path.chmod(0o600)
-        # Of a new file: several batches fit into a page, instead of each into a chain of them.
-        self._db.execute("PRAGMA page_size = 16384")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(_SCHEMA)
+        self._journal = Journal(self._path.with_name(self._path.name + ".journal"))
 
     def _load(self) -> None:
         rows = self._db.execute(_ALL)
         kept = [Change(account, region, kind, id, orjson.loads(text)) for account, region, kind, id, text in rows]
-        rows = self._db.execute("SELECT changes FROM journal ORDER BY number")
-        self._journal = [Change(*change) for (text,) in rows for change in orjson.loads(text)]
+        (folded,) = self._db.execute("SELECT number FROM folded").fetchone()
+        self._unfolded = _read(self._journal.read(folded))
         self.state.clear()
         self.state.apply(kept)
-        self.state.apply(self._journal)
+        self.state.apply(self._unfolded)
 
     def _write(self, batch: _Batch) -> None:
-        self._db.execute("INSERT INTO journal (changes) VALUES (?)", (batch.text(),))
+        text = batch.text()
+        if self._journal.has_room(text):
+            self._journal.append(text)
+            self._unfolded += batch.changes
+        else:
+            self._fold([*self._unfolded, *batch.changes])
 
-    def _fold(self) -> None:
-        put, delete = _last_words(self._journal)
+    def _fold(self, changes: Sequence[Change]) -> None:
+        """Bring ``records`` up to date with ``changes``: everything that only the journal holds, and maybe more."""
+        put, delete = _last_words(changes)
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(_DELETE, delete)
             self._db.executemany(_PUT, ((*key, orjson.dumps(record).decode()) for key, record in put.items()))
-            self._db.execute("DELETE FROM journal")
+            self._db.execute("UPDATE folded SET number = ?", (self._journal.number,))
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:  # what the journal has is kept: the next batch tries again
-            log.warning("%s can't be folded: %s", self._path, error)
+        except sqlite3.Error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-        else:
-            self._journal = []
+            raise
+        self._journal.begin_again()
+        self._unfolded = []
+
+    def _take_over_older_journal(self) -> None:
+        """It was a table once."""
+        if self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
+            older = _read([text for (text,) in self._db.execute("SELECT changes FROM journal ORDER BY number")])
+            self.state.apply(older)
+            self._fold([*self._unfolded, *older])
+            self._db.execute("DROP TABLE journal")
+
+
+def _read(texts: Sequence[str | bytes]) -> list[Change]:
+    return [Change(*change) for text in texts for change in orjson.loads(text)]
 
 
 def _last_words(changes: Sequence[Change]) -> tuple[dict[_Key, Any], dict[_Key, None]]:

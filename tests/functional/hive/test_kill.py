@@ -11,6 +11,7 @@ import http.client
 import random
 import re
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -139,6 +140,48 @@ def test_the_embedded_store_keeps_what_was_acknowledged(tmp_path: Path) -> None:
     hive.stop()
     hive.process.stdout.close()
     assert notes.requests >= 20 * ROUNDS
+
+
+# One commit after the other, of records of all sizes, and folded every few of them: a kill meets a fold often.
+COUNTING = """
+import asyncio, sys
+from pathlib import Path
+from hive_emulator.store import journal, make_store
+from hive_emulator.store.base import Change
+
+journal.SIZE = 8_000
+
+async def main():
+    store = make_store("embedded", Path(sys.argv[1]))
+    store.fold_after = 12
+    await store.open()
+    tables = store.state.tables("a", "r")
+    n = tables["count"].records["n"]["n"] if "count" in tables else 0
+    print(n, *tables["vpc"].records if n else (), flush=True)
+    while True:
+        n += 1
+        new = {"n": n, "text": "x" * (n * 137 % 3_000)}
+        changes = [("vpc", f"vpc-{n}", new), ("vpc", f"vpc-{n - 7}", None), ("count", "n", {"n": n})]
+        await store.commit([Change("a", "r", *change) for change in changes], lambda: True)
+        print(n, flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_a_kill_while_the_journal_is_folded_loses_nothing_and_leaves_nothing_by_half(tmp_path: Path) -> None:
+    acknowledged = 0
+    for _ in range(15):
+        argv = [sys.executable, "-c", COUNTING, str(tmp_path)]
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        found, *ids = process.stdout.readline().split()
+        assert int(found) in (acknowledged, acknowledged + 1)  # the last one may have missed only its answer
+        assert ids == [f"vpc-{n}" for n in range(max(1, int(found) - 6), int(found) + 1)]
+        told = [process.stdout.readline() for _ in range(random.randrange(60))]
+        process.kill()
+        told += process.communicate(timeout=60)[0].split()
+        acknowledged = int(told[-1]) if told else int(found)
+    assert acknowledged > 15
 
 
 def kill(hive: RunningHive, server: subprocess.Popen[bytes]) -> None:

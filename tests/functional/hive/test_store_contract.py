@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,8 +15,9 @@ import pytest
 from hive_emulator.cloud import Cloud
 from hive_emulator.config import FIRST_ACCOUNT
 from hive_emulator.errors import ApiError
-from hive_emulator.store import embedded, make_store
+from hive_emulator.store import embedded, journal, make_store
 from hive_emulator.store.base import Change, Conflict, Store, StoreFailed
+from hive_emulator.store.journal import Journal
 from hive_emulator.testing import running_nats
 
 REGION = "ap-southeast-2"
@@ -236,16 +238,16 @@ def test_a_journal_that_was_folded_reads_as_before(tmp_path: Path) -> None:
             store.fold_after = 4
             for id in ("first", "goes", "comes back", "stays"):
                 await put(store, "vpc", id, {"n": 0})
-            assert rows_of_the_journal(tmp_path) == 0
+            assert entries_of_the_journal(tmp_path) == 0
             orders = [("goes", None), ("comes back", None), ("new", {"n": 1}), ("comes back", {"n": 2})]
             orders += [("short-lived", {"n": 3}), ("short-lived", None), ("first", {"n": 4}), ("last", {"n": 5})]
             for id, record in orders:
                 await store.commit([Change(FIRST_ACCOUNT, REGION, "vpc", id, record)], lambda: True)
-            assert rows_of_the_journal(tmp_path) == 0
+            assert entries_of_the_journal(tmp_path) == 0
             await put(store, "vpc", "unfolded", {"n": 6})
             before = contents(store)
         assert [row[3] for row in before] == ["first", "stays", "new", "comes back", "last", "unfolded"]
-        assert rows_of_the_journal(tmp_path) == 1
+        assert entries_of_the_journal(tmp_path) == 1
         async with opened("embedded", tmp_path) as store:
             assert contents(store) == before
 
@@ -260,9 +262,9 @@ def test_a_journal_that_can_not_be_folded_yet_keeps_what_it_has(tmp_path: Path, 
                 patched.setattr(embedded, "_PUT", "INSERT INTO nowhere VALUES (?, ?, ?, ?, ?)")
                 for n in range(3):
                     await put(store, "vpc", f"vpc-{n}", {"n": n})
-            assert rows_of_the_journal(tmp_path) == 3
+            assert entries_of_the_journal(tmp_path) == 3
             await put(store, "vpc", "vpc-3", {"n": 3})
-            assert rows_of_the_journal(tmp_path) == 0
+            assert entries_of_the_journal(tmp_path) == 0
             before = contents(store)
         async with opened("embedded", tmp_path) as store:
             assert contents(store) == before
@@ -270,9 +272,38 @@ def test_a_journal_that_can_not_be_folded_yet_keeps_what_it_has(tmp_path: Path, 
     run(test)
 
 
-def rows_of_the_journal(folder: Path) -> int:
-    with closing(sqlite3.connect(folder / "hive.db")) as db:
-        return db.execute("SELECT count(*) FROM journal").fetchone()[0]
+def entries_of_the_journal(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "hive.db")) as db, closing(Journal(folder / "hive.db.journal")) as kept:
+        return len(kept.read(*db.execute("SELECT number FROM folded").fetchone()))
+
+
+def test_a_folder_whose_journal_was_still_a_table_is_taken_over(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with opened("embedded", tmp_path) as store:
+            await put(store, "vpc", "vpc-1", {"n": 1})
+        with closing(sqlite3.connect(tmp_path / "hive.db", isolation_level=None)) as db:
+            db.execute("CREATE TABLE journal (number INTEGER PRIMARY KEY, changes TEXT NOT NULL)")
+            rows = [[FIRST_ACCOUNT, REGION, "vpc", "vpc-2", {"n": 2}], [FIRST_ACCOUNT, REGION, "vpc", "vpc-1", None]]
+            db.executemany("INSERT INTO journal (changes) VALUES (?)", [(json.dumps([row]),) for row in rows])
+        for _ in range(2):
+            async with opened("embedded", tmp_path) as store:
+                assert [row[3] for row in contents(store)] == ["vpc-2"]
+
+    run(test)
+
+
+def test_a_batch_that_the_journal_has_no_room_for_is_kept_too(tmp_path: Path, monkeypatch) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(journal, "SIZE", 1000)
+        async with opened("embedded", tmp_path) as store:
+            for n in range(12):
+                await put(store, "vpc", f"vpc-{n}", {"n": "x" * 100 * n})
+            before = contents(store)
+        async with opened("embedded", tmp_path) as store:
+            assert contents(store) == before
+            assert len(before) == 12
+
+    run(test)
 
 
 def test_a_second_process_on_the_same_file_is_refused(tmp_path: Path) -> None:
@@ -290,7 +321,7 @@ def test_when_the_disk_refuses_the_state_shows_what_the_disk_has(tmp_path: Path)
             await put(store, "vpc", "vpc-1", {"n": 1})
             store._db.execute("PRAGMA max_page_count = 1")  # the disk is full
             with pytest.raises(StoreFailed, match="can't be written"):
-                await put(store, "vpc", "vpc-2", {"n": "x" * 1_000_000})
+                await put(store, "vpc", "vpc-2", {"n": "x" * 2 * journal.SIZE})
             assert [row[3] for row in contents(store)] == ["vpc-1"]
             store._db.execute("PRAGMA max_page_count = 1000000")
             await put(store, "vpc", "vpc-3", {"n": 3})
@@ -332,7 +363,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "hive.db").write_bytes(b"this is not a database, not at all" * 100)
 
     async def test() -> None:
-        with pytest.raises(StoreFailed, match="hive.db can't be read"):
+        with pytest.raises(StoreFailed, match="hive.db can't be used"):
             await make_store("embedded", tmp_path).open()
 
     run(test)
