@@ -38,8 +38,12 @@ def drift(services: Services, environment: str, given: Mapping[str, Any]) -> dic
     options = Options.parse(given)
     with Opened(services, environment) as opened:
         names, notes = _due(opened, options)
+        left = [orphan_note(opened)] if opened.orphans and not options.components else []
         if not names:
-            return result("drift", environment=environment, summary=f"drift {environment}: {notes[0]}", steps={})
+            said = notes[0] if notes else "no component is in pillar"
+            return result(
+                "drift", environment=environment, summary=f"drift {environment}: {said}", steps={}, notes=left
+            )
         run = _DriftRun(
             opened,
             "drift",
@@ -47,10 +51,8 @@ def drift(services: Services, environment: str, given: Mapping[str, Any]) -> dic
             dataclasses.asdict(options),
             "continue",
             options.parallelism or opened.environment.parallelism,
-            notes,
+            [*notes, *left],
         )
-        if opened.orphans and not options.components:
-            run.notes.append(orphan_note(opened))
         checks = _Checks(opened)
         returned = run.execute(InTurn(names, options.over, services.cancel).work(checks.step))
     if not options.heal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.errors import CredentialError, SaltformError, StateError
+from saltform.errors import BinaryError, CredentialError, SaltformError, StateError
 from saltform.operations.environment.known import Known
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.result import result
@@ -14,6 +14,8 @@ from saltform.operations.states import errored
 from saltform.report.words import plural
 from saltform.runlog import RunRecord
 from saltform.workspace.root import Unknown
+
+UNREADABLE, NO_BINARY = "unreadable", "no usable binary"
 
 
 def status(services: Services, environment: str) -> dict[str, Any]:
@@ -53,16 +55,15 @@ def _standing(opened: Opened, name: str) -> dict[str, Any]:
 
 
 def _by_state(opened: Opened, name: str) -> dict[str, Any]:
-    """What only the state can tell; one that can't be read must not hide the other components."""
+    """What its state has, and how that stands to pillar; where it can't be told, that must not hide the others."""
+    seen: dict[str, Any] = {"resources": 0, "serial": None}
     try:
         head = opened.states.head(opened.name, opened.stored_as(name))
-        return {
-            "status": _word(opened, name),
-            "resources": len(opened.resources(name)),
-            "serial": head.serial if head else None,
-        }
-    except (StateError, CredentialError) as error:
-        return {"status": "unreadable", "resources": 0, "serial": None, "error": error.as_dict()}
+        seen = {"resources": len(opened.resources(name)), "serial": head.serial if head else None}
+        return {"status": _word(opened, name), **seen}
+    except (StateError, CredentialError, BinaryError) as error:
+        word = NO_BINARY if isinstance(error, BinaryError) else UNREADABLE  # a release names its binary
+        return {"status": word, **seen, "error": error.as_dict()}
 
 
 def _word(opened: Opened, name: str) -> str:
@@ -85,8 +86,9 @@ def _word(opened: Opened, name: str) -> str:
 
 def _count(components: dict[str, Any], orphans: int, environment: str) -> str:
     words = [item["status"] for item in components.values()]
-    counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-    return f"{environment}: {counted}" + (f", {plural(orphans, 'orphan')}" if orphans else "")
+    counted = [f"{words.count(word)} {word}" for word in dict.fromkeys(words)]
+    counted += [plural(orphans, "orphan")] if orphans else []
+    return f"{environment}: {', '.join(counted)}"
 
 
 def _errored(services: Services, environment: str, names: list[str]) -> list[str]:

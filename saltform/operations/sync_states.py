@@ -112,4 +112,4 @@ def _troubles(found: Mapping[str, Any], last: Mapping[str, StateCopy]) -> dict[s
 def _summary(environment: str | None, components: dict[str, Any]) -> str:
     words = [entry["status"] for entry in components.values()]
     counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-    return f"sync_states{f' {environment}' if environment else ''}: {counted}"
+    return f"sync_states{f' {environment}' if environment else ''}: {counted or 'nothing to copy'}"

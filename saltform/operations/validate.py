@@ -33,11 +33,12 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
     if problems:
         raise ConfigError(problems)
     total = sum(len(item.environment.components) for item in opened)
+    counted = f"{plural(total, 'component')} in {', '.join(names)}"
     order = opened[0].graph.order() if environment else []
     return result(
         "validate",
         environment=environment or "",
-        summary=f"valid: {plural(total, 'component')} in {', '.join(names)}",
+        summary=f"valid: {counted if names else 'no environment yet'}",
         components=total,
         order=order,
         problems=[],

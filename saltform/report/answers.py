@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from saltform.errors import EXIT_CHANGES, EXIT_WAITING
+from saltform.errors import EXIT_CHANGES, EXIT_WAITING, BinaryError
 from saltform.report import blocks
 from saltform.report.blocks import Section
 from saltform.report.style import MARKS, WORDS
@@ -37,10 +37,10 @@ def status(record: Record, width: int) -> list[Section]:
         }
         rows.append([cells[title] for title in titles if title not in left_out])
     shown = [title for title in titles if title not in left_out]
-    return [[blocks.table(shown, rows, right=["resources"])], *_unreadable(components)] if rows else []
+    return [[blocks.table(shown, rows, right=["resources"])], *_troubles(components)] if rows else []
 
 
-def _unreadable(components: list[tuple[str, Record]]) -> list[Section]:
+def _troubles(components: list[tuple[str, Record]]) -> list[Section]:
     """Why, and the way out, below the table; once for all that have the same trouble."""
     names: dict[tuple[str, str], list[str]] = {}
     errors: dict[tuple[str, str], Record] = {}
@@ -50,9 +50,14 @@ def _unreadable(components: list[tuple[str, Record]]) -> list[Section]:
             names.setdefault(trouble, []).append(name)
             errors.setdefault(trouble, found)
     return [
-        blocks.error(f"{MARKS[Status.FAILED]} {_together(names[trouble])} can't be read", found)
+        blocks.error(f"{MARKS[Status.FAILED]} {_together(names[trouble])} can't be {_verb(found)}", found)
         for trouble, found in errors.items()
     ]
+
+
+def _verb(error: Record) -> str:
+    """Without its binary a component's state can be read, and nothing planned on it."""
+    return "planned" if error.get("type") == BinaryError.__name__ else "read"
 
 
 def synced(record: Record, width: int) -> list[Section]:

@@ -61,6 +61,8 @@ WORDS = {
     "pending change": "cyan",
     "changed outside": "yellow",
     "half done": "bold red",
+    "unreadable": "bold red",
+    "no usable binary": "bold red",
     "orphan": "magenta",
     "done": "green",
     "running": "blue",

@@ -114,6 +114,33 @@ def test_status_shows_why_a_state_is_unreadable_and_the_way_out(world):
     assert "fix: restore it from terraform.tfstate.backup" in text
 
 
+def test_a_binary_that_is_missing_or_of_another_version_hides_no_other_component(world, tmp_path):
+    fake = tmp_path / "terraform"
+    fake.write_text('#!/bin/sh\necho "Terraform v1.9.0"\n')
+    fake.chmod(0o700)
+    world.binary = str(fake)
+    keep_state(world, "vault")
+    world.components["vault"] = {"module": "base", "variables": {"name": "vault"}, "binary": "/nowhere/terraform"}
+    world.components["networking"] |= {"version": "~> 1.5.0"}
+    services = world.services()
+    for name in world.components:
+        services.runlog.keep_component(
+            ComponentRecord("staging", name, "r", "f", name, 1, "run-1", "run-1", "now", str(fake))
+        )
+    returned = world.call("status", "staging", services=services)
+    components = returned["components"]
+    assert {name: item["status"] for name, item in components.items()} == {
+        "networking": "no usable binary",
+        "consul": "pending change",
+        "vault": "no usable binary",
+    }
+    assert {item["resources"] for item in components.values()} == {1}
+    assert "asks for version '~> 1.5.0'" in components["networking"]["error"]["detail"]
+    text = " ".join(render(returned, width=400).split())
+    assert "✗ networking can't be planned the binary has the wrong version" in text
+    assert "✗ vault can't be planned /nowhere/terraform is not a program that can be run" in text
+
+
 def test_drift_is_acknowledged_for_one_component_and_never_for_the_first_of_many(world):
     returned = world.call("acknowledge", "staging", "*", "terraform_data.this", "7d", "an audit")
     assert returned["error"]["summary"] == "unknown component '*'"
@@ -186,6 +213,28 @@ def test_validate_names_what_is_wrong_in_every_environment_one_with_a_number_for
     returned = world.call("validate", None)
     assert returned["retcode"] == 1
     assert [line.split(":")[2] for line in returned["error"]["detail"].strip().splitlines()] == ["2024", "broken"]
+
+
+def test_an_environment_of_which_only_orphans_are_left_is_summed_up(world):
+    services = world.services()
+    content = {"module": {"reference": "base", "digest": "d", "entry": ""}, "provider": "", "variables": {}}
+    content |= {"secret_variables": [], "inputs": {}, "needs": [], "stateful": False}
+    services.runlog.keep_release("r", content, "run-1")
+    services.runlog.keep_component(
+        ComponentRecord("staging", "old", "r", "", "", 0, "run-1", "run-1", "now", "embedded")
+    )
+    services.pillar["infrastructure"]["environments"] = {"staging": {}}
+    assert world.call("status", "staging", services=services)["summary"] == "staging: 1 orphan"
+    checked = world.call("drift", "staging", {}, services=services)
+    assert (checked["retcode"], checked["summary"]) == (0, "drift staging: no component is in pillar")
+    assert "no longer in pillar but still there: old" in checked["notes"][0]
+
+
+def test_where_there_is_no_environment_yet_that_is_said(world):
+    services = world.services()
+    services.pillar["infrastructure"]["environments"] = {}
+    assert world.call("validate", None, services=services)["summary"] == "valid: no environment yet"
+    assert world.call("sync_states", None, services=services)["summary"] == "sync_states: nothing to copy"
 
 
 @pytest.mark.parametrize("tree", [[], {"environments": ["staging"]}])
