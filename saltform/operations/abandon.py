@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.errors import Locked, SaltformError
-from saltform.operations.history import run_entry
 from saltform.operations.run import auditing
 from saltform.operations.run.options import is_dry
-from saltform.operations.run.result import result
+from saltform.operations.run.result import result, run_entry
 from saltform.operations.run.services import Services
 from saltform.operations.run.snapshot import forget_kept_plans, forget_snapshot
 from saltform.runlog import now

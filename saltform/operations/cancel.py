@@ -7,10 +7,9 @@ from typing import Any
 
 from saltform.errors import SaltformError
 from saltform.files import write_atomic
-from saltform.operations.history import run_entry
 from saltform.operations.run import auditing
 from saltform.operations.run.options import flag, is_dry
-from saltform.operations.run.result import result
+from saltform.operations.run.result import result, run_entry
 from saltform.operations.run.services import Services
 from saltform.runlog import now as this_moment
 from saltform.workers import CANCEL

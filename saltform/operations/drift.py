@@ -21,7 +21,7 @@ from saltform.operations.environment.opened import Opened
 from saltform.operations.fleet.drift import CLEAN, DRIFTED, UNKNOWN, look_at_fleet
 from saltform.operations.run.healing import heal
 from saltform.operations.run.options import Options
-from saltform.operations.run.result import result
+from saltform.operations.run.result import finding_entry, result
 from saltform.operations.run.running import Run
 from saltform.operations.run.services import Services
 from saltform.operations.run.turns import InTurn
@@ -29,7 +29,7 @@ from saltform.operations.step.checking import Found, applied, look
 from saltform.operations.step.part import Part
 from saltform.report.words import duration, plural
 from saltform.runlog import StepRecord, now
-from saltform.runlog.drift import Check, Finding
+from saltform.runlog.drift import Check
 from saltform.status import Status
 
 
@@ -181,21 +181,6 @@ class _Checks:
         services.events.fire(drift_tag(*where), told)
         if changed:
             services.events.fire(drift_changed_tag(*where), told)
-
-
-def finding_entry(finding: Finding, moment: str) -> dict[str, Any]:
-    """A finding as it stands in returns."""
-    entry = {
-        "address": finding.address,
-        "attribute": finding.attribute,
-        "before": finding.before_value,
-        "after": finding.after_value,
-        "state": "known" if finding.known(moment) else "new",
-        "first_seen": finding.first_seen,
-    }
-    if finding.known(moment):
-        entry |= {"until": finding.known_until, "by": finding.known_by, "reason": finding.known_reason}
-    return entry
 
 
 def _apart(found: list[Difference], kind: str) -> list[dict[str, Any]]:

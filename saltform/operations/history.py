@@ -6,10 +6,9 @@ from typing import Any
 
 from saltform.config import load
 from saltform.operations.run.options import bad
-from saltform.operations.run.result import result
+from saltform.operations.run.result import result, run_entry
 from saltform.operations.run.services import Services
 from saltform.report.words import plural
-from saltform.runlog import RunRecord
 
 
 def history(services: Services, environment: str | None, limit: Any) -> dict[str, Any]:
@@ -20,11 +19,3 @@ def history(services: Services, environment: str | None, limit: Any) -> dict[str
     if environment and not runs:
         load(services.pillar, environment, has_orphans=lambda _: True)  # misspelt, or never deployed?
     return result("history", environment=environment or "", summary=plural(len(runs), "run"), runs=runs)
-
-
-def run_entry(services: Services, run: RunRecord) -> dict[str, Any]:
-    """A run as it stands in returns; one that never ended and whose process is gone is dead."""
-    entry = {name: value for name, value in vars(run).items() if name not in ("graph", "turn", "cancel", "heartbeat")}
-    if run.status == "running" and not services.locks.run_alive(run.id):
-        entry["status"] = "dead"
-    return entry

@@ -19,9 +19,9 @@ from saltform.errors import EXIT_DONE, EXIT_FAILED, NotReady, SaltformError, Unk
 from saltform.graph import Graph
 from saltform.operations import plan as planned
 from saltform.operations.deploy import run_deploy
-from saltform.operations.diff import compared
 from saltform.operations.environment.opened import Opened
 from saltform.operations.environment.promoted import on_record, promoted_set
+from saltform.operations.release.differences import compared
 from saltform.operations.release.gates import Gate, gates, shown, why_not
 from saltform.operations.release.pillar_file import keep_in_pillar, refuse_edited, written_by_us
 from saltform.operations.run.options import Options

@@ -128,8 +128,8 @@ def _looked_at(opened: Opened, record: RunRecord) -> list[str]:
 
     What was created without being recorded will be created once more.
     """
+    from saltform.operations.states.strays import named  # what asks providers is not needed to go on with most runs
     from saltform.operations.states.torn import mend_torn
-    from saltform.operations.strays import named  # what asks providers is not needed to go on with most runs
 
     known = {*opened.environment.components, *opened.orphans}
     steps = [step for step in opened.services.runlog.steps(record.id) if Status(step.status) in _HALF_DONE]

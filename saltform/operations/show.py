@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.operations.history import run_entry
-from saltform.operations.run.result import result, step_entry
+from saltform.operations.run.result import result, run_entry, step_entry
 from saltform.operations.run.services import Services
 from saltform.runlog import StepRecord, seconds_between
 

@@ -11,7 +11,7 @@ from saltform.operations.run.result import result
 from saltform.operations.run.resumable import check_not_overtaken, last_seen
 from saltform.operations.run.services import Services
 from saltform.operations.states import errored
-from saltform.report.words import plural
+from saltform.report.words import plural, tally
 from saltform.runlog import RunRecord
 from saltform.workspace.root import Unknown
 
@@ -85,10 +85,8 @@ def _word(opened: Opened, name: str) -> str:
 
 
 def _count(components: dict[str, Any], orphans: int, environment: str) -> str:
-    words = [item["status"] for item in components.values()]
-    counted = [f"{words.count(word)} {word}" for word in dict.fromkeys(words)]
-    counted += [plural(orphans, "orphan")] if orphans else []
-    return f"{environment}: {', '.join(counted)}"
+    counted = [tally(item["status"] for item in components.values()), plural(orphans, "orphan") if orphans else ""]
+    return f"{environment}: {', '.join(filter(None, counted))}"
 
 
 def _errored(services: Services, environment: str, names: list[str]) -> list[str]:

@@ -21,6 +21,7 @@ from saltform.operations.run.services import Services
 from saltform.operations.states import marks
 from saltform.operations.states.copying import copy_state
 from saltform.operations.states.index import refresh_targets, write_index
+from saltform.report.words import tally
 from saltform.runlog import now
 from saltform.runlog.copies import StateCopy
 from saltform.workspace.root import address_in_module
@@ -110,6 +111,5 @@ def _troubles(found: Mapping[str, Any], last: Mapping[str, StateCopy]) -> dict[s
 
 
 def _summary(environment: str | None, components: dict[str, Any]) -> str:
-    words = [entry["status"] for entry in components.values()]
-    counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    counted = tally(entry["status"] for entry in components.values())
     return f"sync_states{f' {environment}' if environment else ''}: {counted or 'nothing to copy'}"

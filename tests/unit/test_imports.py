@@ -81,6 +81,25 @@ def test_what_verbs_share_knows_no_verb(path):
     assert not verbs.intersection(imports(path))
 
 
+def test_a_verb_knows_the_verbs_that_it_is_made_of_and_no_other():
+    """What two verbs only have in common is in a room."""
+    verbs = {path.stem: path for path in OPERATIONS.glob("*.py")}
+    known = {
+        verb: {name.split(".")[2] for name in imports(path) if name.startswith("saltform.operations.")} & set(verbs)
+        for verb, path in verbs.items()
+    }
+    assert {verb: names for verb, names in known.items() if names} == {
+        "component_commands": {"plan", "deploy", "destroy"},
+        "component_states": {"component_commands", "status"},
+        "deploy": {"plan"},  # with dry_run
+        "drift": {"deploy"},  # heals
+        "promote": {"plan", "deploy"},
+        "report": {"show"},
+        "restore": {"backup"},  # whose file it reads
+        "resume": {"deploy", "destroy", "promote", "rollback"},
+    }
+
+
 def test_every_room_has_a_level():
     rooms = {path.stem for path in (REPOSITORY / "saltform").iterdir() if path.suffix == ".py" or path.is_dir()}
     assert rooms - {"__init__", "__pycache__", "py"} <= LEVEL.keys()

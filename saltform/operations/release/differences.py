@@ -12,10 +12,14 @@ from typing import Any
 
 from saltform.config.types import Origin
 from saltform.errors import ModuleError
+from saltform.operations.environment.opened import Opened
+from saltform.operations.run.services import Services
 from saltform.report.words import HIDDEN
+from saltform.runlog import ComponentRecord
 from saltform.terraform.init import locked_providers
 from saltform.workspace.modules import Module, Modules
 
+SAME, DIFFERS = "same", "differs"
 OWN, EXEMPT = "own", "exempt"
 _SHORT = 12
 
@@ -23,7 +27,35 @@ Content = Mapping[str, Any]
 Entry = dict[str, Any]  # what, values of the one and the other, rule
 
 
-def differences(one: Content, other: Content, modules: Modules, origin: Origin | None = None) -> list[Entry]:
+def compared(
+    services: Services,
+    one: tuple[str, ComponentRecord | None],
+    other: tuple[str, ComponentRecord | None],
+    origin: Origin | None,
+) -> dict[str, Any]:
+    """A component of two environments, each with its record there; `origin` says what of the other is its own."""
+    here, there = one[1], other[1]
+    if here is None or there is None:
+        where = one[0] if there is None else other[0]
+        return {"status": f"only in {where}", "releases": [_digest(here), _digest(there)], "differences": []}
+    contents = (services.runlog.release(here.release), services.runlog.release(there.release))
+    found = _differences(*contents, Opened.modules_of(services), origin)
+    return {
+        "status": SAME if all(entry["rule"] for entry in found) else DIFFERS,
+        "releases": [here.release, there.release],
+        "differences": found,
+    }
+
+
+def providers(content: Content) -> dict[str, str]:
+    return locked_providers(str(content["provider_lock"]).encode())
+
+
+def module_name(content: Content) -> str:
+    return f"{content['module']['reference']} {content['module']['digest'][:_SHORT]}"
+
+
+def _differences(one: Content, other: Content, modules: Modules, origin: Origin | None) -> list[Entry]:
     """What is not the same; `origin` tells what of the other need not be."""
     own = set(origin.own) - set(origin.exempt) if origin else set()
     exempt = set(origin.exempt) if origin else set()
@@ -42,17 +74,8 @@ def differences(one: Content, other: Content, modules: Modules, origin: Origin |
     return found
 
 
-def differ(found: list[Entry]) -> bool:
-    """Whether any of it is more than what is an environment's own."""
-    return any(not entry["rule"] for entry in found)
-
-
-def providers(content: Content) -> dict[str, str]:
-    return locked_providers(str(content["provider_lock"]).encode())
-
-
-def module_name(content: Content) -> str:
-    return f"{content['module']['reference']} {content['module']['digest'][:_SHORT]}"
+def _digest(record: ComponentRecord | None) -> str:
+    return record.release if record is not None else ""
 
 
 def _entry(what: str, one: Any, other: Any) -> Entry:

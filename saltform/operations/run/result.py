@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED, SaltformError
+from saltform.operations.run.services import Services
 from saltform.report.words import HIDDEN
-from saltform.runlog import StepRecord
+from saltform.runlog import RunRecord, StepRecord
+
+if TYPE_CHECKING:
+    from saltform.runlog.drift import Finding
 
 
 def result(verb: str, retcode: int = EXIT_DONE, **members: Any) -> dict[str, Any]:
@@ -51,6 +55,29 @@ def step_entry(step: StepRecord, seconds: float) -> dict[str, Any]:
             entry[name] = step.details[name]
     if step.log:
         entry["log"] = step.log
+    return entry
+
+
+def run_entry(services: Services, run: RunRecord) -> dict[str, Any]:
+    """A run as it stands in returns; one that never ended and whose process is gone is dead."""
+    entry = {name: value for name, value in vars(run).items() if name not in ("graph", "turn", "cancel", "heartbeat")}
+    if run.status == "running" and not services.locks.run_alive(run.id):
+        entry["status"] = "dead"
+    return entry
+
+
+def finding_entry(finding: Finding, moment: str) -> dict[str, Any]:
+    """A finding as it stands in returns."""
+    entry = {
+        "address": finding.address,
+        "attribute": finding.attribute,
+        "before": finding.before_value,
+        "after": finding.after_value,
+        "state": "known" if finding.known(moment) else "new",
+        "first_seen": finding.first_seen,
+    }
+    if finding.known(moment):
+        entry |= {"until": finding.known_until, "by": finding.known_by, "reason": finding.known_reason}
     return entry
 
 
