@@ -10,12 +10,12 @@ from saltform.config import nearest
 from saltform.config.reader import parse_duration, shown
 from saltform.drift import matching
 from saltform.errors import UnknownName
+from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run import auditing
 from saltform.operations.run.options import bad, is_dry
 from saltform.operations.run.result import finding_entry, result
 from saltform.operations.run.services import Services
-from saltform.operations.step.one_component import find
 from saltform.runlog import now
 
 LONGEST = timedelta(days=366)

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from saltform.config.load import ROOT
 from saltform.config.names import nearest
 from saltform.config.reader import parse_duration
 from saltform.errors import EXIT_DONE, EXIT_FAILED, UnknownName
@@ -35,7 +34,7 @@ def audit(
         raise bad("format", f"found {format!r}, expected csv, or nothing for a table")
     log, begin = services.runlog.audit, _since(since)
     touched = {*log.environments(), *anchored(services)}  # one that was wiped out has an anchor still
-    known = sorted({*touched, *((services.pillar.get(ROOT) or {}).get("environments") or {})})
+    known = sorted({*touched, *services.environments})
     if environment and environment not in known:
         raise UnknownName("environment", environment, known, nearest(environment, known))
     names = [environment] if environment else sorted(touched)

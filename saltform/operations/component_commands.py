@@ -14,11 +14,12 @@ from saltform.errors import SaltformError, UnknownName
 from saltform.operations import deploy as deploys
 from saltform.operations import destroy as destroys
 from saltform.operations import plan as plans
+from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.result import shown_outputs
 from saltform.operations.run.services import Services
 from saltform.operations.step.hiding import secret_texts, shown_values
-from saltform.operations.step.one_component import asking, changing, find, record_state_edited, split
+from saltform.operations.step.one_component import asking, changing, record_state_edited, split
 from saltform.operations.step.part import Part
 from saltform.status import Status
 from saltform.terraform import binary, fmt, import_, state

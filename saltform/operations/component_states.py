@@ -13,11 +13,12 @@ from typing import Any
 
 from saltform.errors import SaltformError
 from saltform.operations import component_commands as commands
+from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.options import Options, bad
 from saltform.operations.run.services import Services
 from saltform.operations.status import status
-from saltform.operations.step.one_component import asking, find, split
+from saltform.operations.step.one_component import asking, split
 from saltform.report.words import HIDDEN, plural
 from saltform.status import Status
 from saltform.terraform import planning
@@ -43,7 +44,7 @@ def absent(services: Services, name: str, given: Mapping[str, Any], test: bool) 
     """Destroy the component, or plan that under test."""
     environment, component = split(services, name)
     with Opened(services, environment) as opened:
-        known = component in opened.environment.components or component in opened.orphans
+        known = component in opened.everything
         if not known or not opened.resources(component):
             return returned(name, True, f"{name} has nothing" if known else f"{name} is not there")
         if opened.component(component).stateful and Options.parse(given).preserve_data:

@@ -83,7 +83,7 @@ def _whole_graph(opened: Opened) -> Graph:
 
 
 def _chosen(opened: Opened, graph: Graph, options: Options) -> tuple[list[str], list[str]]:
-    wanted = select(list(options.components), [*opened.environment.components, *opened.orphans])
+    wanted = select(list(options.components), opened.everything)
     if options.only or not options.components:
         return wanted, []
     above = graph.dependents(wanted)

@@ -7,7 +7,7 @@ from typing import Any
 from saltform.config import load
 from saltform.config.types import Origin
 from saltform.errors import EXIT_CHANGES, EXIT_DONE
-from saltform.operations.environment.promoted import on_record
+from saltform.operations.environment.promoted import load_on_record
 from saltform.operations.release.differences import SAME, compared
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
@@ -40,10 +40,5 @@ def diff(services: Services, environment: str, other: str) -> dict[str, Any]:
 
 def _origins(services: Services, environment: str) -> dict[str, Origin | None]:
     """What an environment that is promoted to says is its own."""
-    tree = load(
-        services.pillar,
-        environment,
-        has_orphans=lambda _: True,
-        promoted=lambda name, _source, _pins: on_record(services, name),
-    )
-    return {name: component.origin for name, component in tree.environment(environment).components.items()}
+    components = load_on_record(services, environment).environment(environment).components
+    return {name: component.origin for name, component in components.items()}

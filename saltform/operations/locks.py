@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from saltform.config import nearest
-from saltform.config.load import ROOT
 from saltform.errors import UnknownName
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
@@ -15,7 +14,7 @@ def locks(services: Services, environment: str | None) -> dict[str, Any]:
     """Every lock that is held, with its holder. It works with a pillar that doesn't."""
     name = environment or ""
     folder = services.layout.component_lock(name, "any").parent
-    known = (services.pillar.get(ROOT) or {}).get("environments") or {}
+    known = services.environments
     if not name or (name not in known and not folder.is_dir()):
         raise UnknownName("environment", name, known, nearest(name, known))
     waiting = services.locks.waiting(name)

@@ -13,14 +13,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from saltform.config import Environment, Infrastructure, load, select
+from saltform.config import Environment, Infrastructure, select
 from saltform.config.types import Origin
 from saltform.errors import EXIT_DONE, EXIT_FAILED, NotReady, SaltformError, UnknownName
 from saltform.graph import Graph
 from saltform.operations import plan as planned
 from saltform.operations.deploy import run_deploy
 from saltform.operations.environment.opened import Opened
-from saltform.operations.environment.promoted import on_record, promoted_set
+from saltform.operations.environment.promoted import load_on_record, promoted_set
 from saltform.operations.release.differences import compared
 from saltform.operations.release.gates import Gate, gates, shown, why_not
 from saltform.operations.release.pillar_file import keep_in_pillar, refuse_edited, written_by_us
@@ -33,8 +33,9 @@ from saltform.runlog import ComponentRecord, RunRecord
 def promote(services: Services, source: str, environment: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Bring the releases of `source` to `environment`, or those of the named components with what they need."""
     options = Options.parse(given)
-    proving = _loaded(services, source).environment(source)
-    infrastructure = _loaded(services, environment)
+    # Without a look at the module files: what was proved doesn't depend on what they say by now.
+    proving = load_on_record(services, source).environment(source)
+    infrastructure = load_on_record(services, environment)
     target = infrastructure.environment(environment)
     if target.promoted_from != source:
         raise SaltformError(
@@ -70,16 +71,6 @@ def go_on(
             opened.services.runlog.releases.forget_promoted(opened.name, name)
     keep_in_pillar(opened, returned)
     return returned
-
-
-def _loaded(services: Services, environment: str) -> Infrastructure:
-    """Without a look at the module files: what was proved doesn't depend on what they say by now."""
-    return load(
-        services.pillar,
-        environment or "",
-        has_orphans=lambda _: True,
-        promoted=lambda name, _source, _pins: on_record(services, name),
-    )
 
 
 def _chosen(

@@ -131,9 +131,8 @@ def _looked_at(opened: Opened, record: RunRecord) -> list[str]:
     from saltform.operations.states.strays import named  # what asks providers is not needed to go on with most runs
     from saltform.operations.states.torn import mend_torn
 
-    known = {*opened.environment.components, *opened.orphans}
     steps = [step for step in opened.services.runlog.steps(record.id) if Status(step.status) in _HALF_DONE]
-    steps = [step for step in steps if step.component in known]
+    steps = [step for step in steps if step.component in opened.everything]
     for step in steps:
         component, before = opened.component(step.component), opened.records.get(step.component)
         if before is not None and not before.fingerprint:  # an apply of it did not end

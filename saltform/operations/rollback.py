@@ -21,7 +21,7 @@ from typing import Any
 from saltform.config import select
 from saltform.errors import DataAtRisk, TerraformError
 from saltform.graph import Graph
-from saltform.operations.approval.foreseeing import still_waiting
+from saltform.operations.approval.approving import still_waiting
 from saltform.operations.environment.choosing import check_binaries
 from saltform.operations.environment.opened import Opened
 from saltform.operations.fleet.health import unwell
@@ -160,7 +160,7 @@ def _order(then: Mapping[str, list[str]], now: Mapping[str, list[str]], doomed: 
 
 def _go_back(run: Run, options: Options, name: str, step: StepRecord) -> Status:
     opened = run.opened
-    if opened.requests and still_waiting(opened, name, step):
+    if still_waiting(opened, name, step):
         return Status.AWAITING_APPROVAL
     check_within_reach(opened.releases[name])
     check_secrets(opened.releases[name])

@@ -46,7 +46,7 @@ def strays(
         raise bad("remove", "adopt and remove are two answers to one question: expected one of them")
     keeping = flag("preserve_data", True if preserve_data is None else preserve_data)
     with Opened(services, environment) as opened:
-        names = select(components, [*opened.environment.components, *opened.orphans]) if components else None
+        names = select(components, opened.everything) if components else None
         found, notes = find(opened, names)
         if found and (adopting or removing) and not is_dry(dry_run):
             return _act(opened, found, notes, "adopt" if adopting else "remove", keeping)

@@ -10,13 +10,14 @@ from typing import Any
 
 from saltform.errors import Locked, TerraformError
 from saltform.graph import Graph
+from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.options import bad, is_dry
 from saltform.operations.run.result import result
 from saltform.operations.run.running import Run
 from saltform.operations.run.services import Services
 from saltform.operations.step.dead_locks import dead_run, release, strangers
-from saltform.operations.step.one_component import find, inputs_or_null
+from saltform.operations.step.one_component import inputs_or_null
 from saltform.operations.step.part import Part
 from saltform.runlog import StepRecord
 from saltform.status import Status

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from saltform.config import Environment, load, select
+from saltform.config import Environment, select
 from saltform.config.approval import Approval
 from saltform.errors import ApprovalRefused, NotAllowed, SaltformError
 from saltform.events import approval_tag
 from saltform.operations.approval.people import Allowed, who_may_approve
 from saltform.operations.approval.standing import GRANTED, WAITING, Standing, standing
-from saltform.operations.environment.promoted import on_record
+from saltform.operations.environment.promoted import load_on_record
 from saltform.operations.run import auditing
 from saltform.operations.run.options import Options, bad
 from saltform.operations.run.services import Services
@@ -25,12 +25,7 @@ from saltform.runlog.approvals import Decision, Request
 
 def rules(services: Services, environment: str) -> Environment:
     """The environment as pillar has it now, modules not looked at: who may approve stands there."""
-    return load(
-        services.pillar,
-        environment,
-        has_orphans=lambda _: True,
-        promoted=lambda name, _source, _pins: on_record(services, name),
-    ).environment(environment)
+    return load_on_record(services, environment).environment(environment)
 
 
 @dataclass

@@ -1,29 +1,17 @@
-"""A run that waits for a person: what needs the waiting ones is planned ahead, so that one approval covers both.
-
-Light until there is something to do: a run without changes imports nothing more.
-"""
+"""A run that waits for a person: what needs the waiting ones is planned ahead, so that one approval covers both."""
 
 from __future__ import annotations
 
-from saltform.operations.environment.opened import Opened
+from saltform.operations.approval import approving
 from saltform.operations.run.options import Options
 from saltform.operations.run.running import Foresee, Run
+from saltform.operations.step.planner import Planner
 from saltform.runlog import StepRecord
 from saltform.status import Status
 
 
-def still_waiting(opened: Opened, name: str, step: StepRecord) -> bool:
-    """In a run that goes on: whether a component is not decided yet."""
-    from saltform.operations.approval import approving
-
-    return approving.still_waiting(opened, name, step)
-
-
 def previews(run: Run, options: Options, destroy: bool = False) -> Foresee:
     """What looks ahead for each component that needs one that awaits approval."""
-    from saltform.operations.approval import approving
-    from saltform.operations.step.planner import Planner
-
     opened, planner = run.opened, Planner(run.opened, options, destroy)
     waiting = [name for name, step in run.steps.items() if step.status == Status.AWAITING_APPROVAL.value]
     for name in waiting:

@@ -27,6 +27,14 @@ def chosen(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
     return [name for name in opened.environment.components if name in everything], [*pins, *notes]
 
 
+def find(opened: Opened, name: str) -> Component:
+    """One component, of pillar or one that left it and still has a record. No globs."""
+    known = opened.everything
+    if name not in known:
+        raise UnknownName("component", name, known, nearest(name, known))
+    return opened.component(name)
+
+
 def check_replaced(opened: Opened, options: Options) -> None:
     """Before anything runs: terraform itself says nothing about an address that isn't there."""
     if options.replace:

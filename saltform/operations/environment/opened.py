@@ -107,6 +107,11 @@ class Opened:
             if name not in self.environment.components and name not in renamed
         }
 
+    @property
+    def everything(self) -> list[str]:
+        """The components of pillar, and those that left it and are still there."""
+        return [*self.environment.components, *self.orphans]
+
     @cached_property
     def cli_config(self) -> CliConfig:
         from saltform.terraform.mirror import prepare

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from saltform.config import Infrastructure, load
 from saltform.config.load import ROOT
 from saltform.config.promotion import Release
 from saltform.errors import ConfigError, NotPromoted, Problem
@@ -33,18 +34,21 @@ class PromotedSet:
     def notes(self, environment: str) -> list[str]:
         """A pin wins over what was promoted, and that is said."""
         return [
-            f"{name} stays at release {digest[:12]}: {ROOT}:releases:{environment}:{name} pins it"
-            + (f" (promoted: {self.on_record[name].release[:12]})" if name in self.on_record else "")
+            f"{name} stays at release {digest[:SHORTEST]}: {ROOT}:releases:{environment}:{name} pins it"
+            + (f" (promoted: {self.on_record[name].release[:SHORTEST]})" if name in self.on_record else "")
             for name, digest in self.pinned.items()
         ]
 
 
-def on_record(services: Services, environment: str) -> dict[str, Release]:
-    """What was promoted, whatever pillar pins."""
-    rows = services.runlog.releases.promoted(environment)
-    return PromotedSet(wanted={name: (row.release, row.binary_path) for name, row in rows.items()}).releases(
-        services, environment
-    )
+def load_on_record(services: Services, environment: str | None) -> Infrastructure:
+    """Pillar, with the releases that were promoted, whatever it pins. Module files are not looked at."""
+
+    def on_record(name: str, _source: str, _pins: Mapping[str, str]) -> dict[str, Release]:
+        rows = services.runlog.releases.promoted(name)
+        wanted = {component: (row.release, row.binary_path) for component, row in rows.items()}
+        return PromotedSet(wanted=wanted).releases(services, name)
+
+    return load(services.pillar, environment or "", has_orphans=lambda _: True, promoted=on_record)
 
 
 def promoted_set(

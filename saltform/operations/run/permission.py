@@ -35,9 +35,9 @@ def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
         there = [services.runlog.run(str(first)).environment]
     elif verb in _OF_TWO:
         _check(services, roles, "diff", _named(first))
-        there = _named(arguments[1]) or _all_environments(services)
+        there = _named(arguments[1]) or services.environments
     else:
-        there = _named(first if verb not in _OF_A_MASTER else None) or _all_environments(services)
+        there = _named(first if verb not in _OF_A_MASTER else None) or services.environments
     _check(services, roles, _meant(verb, arguments), there)
 
 
@@ -47,7 +47,7 @@ def check_work(services: Services, verb: str, arguments: Sequence[Any]) -> None:
     if roles is None or _is_root(services):
         return
     first = str(arguments[0] or "") if arguments else ""
-    there = [first.partition("/")[0]] if first else _all_environments(services)
+    there = [first.partition("/")[0]] if first else services.environments
     test = verb in ("present", "absent") and arguments[-1] is True
     _check(services, roles, "plan" if test else _meant(verb, arguments), there)
 
@@ -100,7 +100,3 @@ def _meant(verb: str, arguments: Sequence[Any]) -> str:
 
 def _named(environment: Any) -> list[str]:
     return [str(environment)] if environment else []
-
-
-def _all_environments(services: Services) -> list[str]:
-    return [str(name) for name in (services.pillar.get(ROOT) or {}).get("environments") or ()]

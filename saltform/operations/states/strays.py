@@ -22,8 +22,8 @@ from saltform.operations.environment.opened import Opened
 from saltform.operations.states import errored
 from saltform.operations.states.pulling import at_backend, pull
 from saltform.operations.states.stray_kinds import KINDS
-from saltform.operations.step.hiding import texts
 from saltform.operations.step.part import TAGS
+from saltform.plan.values import texts
 from saltform.tfstate.fetched import Fetched, FetchedStates
 from saltform.tfstate.local import LocalStates
 
@@ -46,7 +46,7 @@ class Stray:
 def find(opened: Opened, names: Iterable[str] | None = None) -> tuple[list[Stray], list[str]]:
     """The strays of the environment, or of some components; and whom we couldn't ask."""
     wanted = None if names is None else set(names)
-    known = [*opened.environment.components, *opened.orphans]
+    known = opened.everything
     asked: dict[str, Component] = {}  # one component for each provider: they have the same credentials
     for name in known:
         provider = opened.component(name).provider if wanted is None or name in wanted else None
@@ -85,7 +85,7 @@ def mentioned(opened: Opened, names: Iterable[str]) -> frozenset[str]:
         unstored = errored.left(opened.services.layout, opened.name, name)
         for content in (_stored(opened, name), unstored.read_bytes() if unstored else b""):
             if content:
-                found.update(texts(json.loads(content).get("resources", [])))
+                found.update(texts(json.loads(content).get("resources", []), marks=True))
     return frozenset(found)
 
 
@@ -136,9 +136,8 @@ def _stored(opened: Opened, name: str) -> bytes:
 
 
 def _judged(opened: Opened, item: Stray) -> Stray:
-    known = [*opened.environment.components, *opened.orphans]
     why_not = ""
-    if item.component not in known:
+    if item.component not in opened.everything:
         why_not = "its component is neither in pillar nor on record"
     elif opened.services.locks.holder(opened.name, item.component) is not None:
         why_not = "its component is being worked on at this moment"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from saltform.config.types import Converge
-from saltform.operations.approval.foreseeing import still_waiting
+from saltform.operations.approval.approving import still_waiting
 from saltform.operations.environment.renames import follow_rename
 from saltform.operations.run.options import Options
 from saltform.operations.run.running import Run
@@ -21,7 +21,7 @@ from saltform.workspace.root import address_in_root
 
 def deploy_one(run: Run, options: Options, name: str, step: StepRecord) -> Status:
     opened = run.opened
-    if opened.requests and still_waiting(opened, name, step):
+    if still_waiting(opened, name, step):
         return Status.AWAITING_APPROVAL
     follow_rename(opened, name)
     component = opened.component(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from saltform.graph import Graph
-from saltform.operations.approval.foreseeing import still_waiting
+from saltform.operations.approval.approving import still_waiting
 from saltform.operations.environment.opened import Opened
 from saltform.operations.environment.orphans import lost_secrets
 from saltform.operations.environment.renames import follow_rename
@@ -38,7 +38,7 @@ def _stateful(opened: Opened, name: str) -> bool:
 
 def destroy_step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
     """Destroy one component, as it was applied last."""
-    if opened.requests and still_waiting(opened, name, step):
+    if still_waiting(opened, name, step):
         return Status.AWAITING_APPROVAL
     follow_rename(opened, name)
     component = opened.component(name)

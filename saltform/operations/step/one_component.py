@@ -15,8 +15,9 @@ from typing import Any
 from saltform.config import Component, nearest
 from saltform.config.load import ROOT
 from saltform.config.names import NAME
-from saltform.errors import SaltformError, UnknownName
+from saltform.errors import SaltformError
 from saltform.graph import Graph
+from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.running import Run
 from saltform.operations.run.services import Services
@@ -46,14 +47,6 @@ def _components(pillar: Mapping[str, Any]) -> Iterator[str]:
     for environment, tree in environments.items() if isinstance(environments, Mapping) else ():
         components = tree.get("components") if isinstance(tree, Mapping) else None
         yield from (f"{environment}/{name}" for name in components or () if isinstance(components, Mapping))
-
-
-def find(opened: Opened, name: str) -> Component:
-    """A component of pillar, or one that left it and still has a record."""
-    known = [*opened.environment.components, *opened.orphans]
-    if name not in known:
-        raise UnknownName("component", name, known, nearest(name, known))
-    return opened.component(name)
 
 
 @contextlib.contextmanager

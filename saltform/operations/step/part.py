@@ -4,7 +4,7 @@
 2. `at_work` takes the component's lock and lends it its credentials; everything that starts terraform is inside.
 3. `prepare` renders the workspace and runs `init` only if what `init` depends on has changed. Components of one
    kind share the result of one `init`.
-4. `plan` saves the plan, `apply` applies that file, and both leave the state's serial and outputs to be read.
+4. Before anything is applied or destroyed, and after it, `record_…` says so: what died in between is half done.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from saltform.layout import STATE_FILE
 from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.environment.known import Known
 from saltform.operations.environment.opened import Opened
-from saltform.operations.step.hiding import texts
+from saltform.plan.values import texts
 from saltform.process import clean_environment
 from saltform.runlog import ComponentRecord, StepRecord, now
 from saltform.runlog.holding import Held, Patience
@@ -271,7 +271,7 @@ class Part(Known):
     def _sensitive_inputs(self) -> frozenset[str]:
         """What to mask of the inputs: every text in them."""
         found = (item.value for item in self.inputs.values() if isinstance(item, roots.Value) and item.sensitive)
-        return frozenset(text for value in found for text in texts(value))
+        return frozenset(text for value in found for text in texts(value, marks=True))
 
     def _init(self, session: Session, workspace: Workspace, root_parts: bytes, upgrade: bool) -> None:
         cli_config = self.opened.cli_config
