@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED, CredentialError, StateError
+from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED
 from saltform.fleet import ACCEPTED, NO_KEY
 from saltform.operations.environment.opened import Opened
 from saltform.operations.fleet.minion_keys import instances
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
+from saltform.operations.states.backends import CANNOT_READ
 from saltform.report.words import plural
 from saltform.runlog import now
 from saltform.runlog.minions import MinionToken
@@ -32,7 +33,7 @@ def keys(services: Services, environment: str) -> dict[str, Any]:
         for name in names:
             try:
                 components[name] = _minions(opened, name, held)
-            except (StateError, CredentialError) as error:
+            except CANNOT_READ as error:
                 unreadable.append(f"{name}: {error}")
     found = Counter(entry["status"] for minions in components.values() for entry in minions.values())
     said = [f"{found[word]} {word}" for word in (IN_STEP, NOT_YET, NO_MINION, NO_INSTANCE) if found[word]]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.errors import EXIT_DONE, EXIT_FAILED, CredentialError, StateError
+from saltform.errors import EXIT_DONE, EXIT_FAILED
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.result import result, shown_outputs
 from saltform.operations.run.services import Services
+from saltform.operations.states.backends import CANNOT_READ
 from saltform.report.words import plural
 
 
@@ -19,7 +20,7 @@ def outputs(services: Services, environment: str, component: str | None) -> dict
         for name in opened.select(component):
             try:
                 found[name] = shown_outputs(opened.outputs(name))
-            except (StateError, CredentialError) as error:
+            except CANNOT_READ as error:
                 notes.append(f"{name}: {error}")
     count = plural(sum(len(item) for item in found.values()), "output")
     unreadable = f", {len(notes)} unreadable" if notes else ""

@@ -14,13 +14,14 @@ from typing import Any
 
 from saltform.config import Component
 from saltform.credentials.check import check as check_credentials
-from saltform.errors import EXIT_DONE, EXIT_FAILED, SaltformError, StateError
+from saltform.errors import EXIT_DONE, EXIT_FAILED, SaltformError
 from saltform.files import make_folder, write_atomic
 from saltform.operations.environment.opened import Opened
 from saltform.operations.fleet.offers import check_offers
 from saltform.operations.run.options import Options
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
+from saltform.operations.states.backends import CANNOT_READ
 from saltform.operations.step.part import Part
 from saltform.progress import Progress
 from saltform.report.words import plural
@@ -161,7 +162,7 @@ def _component(opened: Opened, name: str) -> Iterator[Check]:
     component = opened.component(name)
     try:
         part = Part(opened, component, opened.inputs(component), StepRecord(name))
-    except StateError as error:
+    except CANNOT_READ as error:
         yield Check("inputs", name, False, f"{error.summary}: {error.detail}", error.fix)
         return
     binary = _try("binary", name, lambda: f"{part.binary.product} {part.binary.version}")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.errors import BinaryError, CredentialError, SaltformError, StateError
+from saltform.errors import BinaryError, SaltformError
 from saltform.operations.environment.known import Known
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.result import result
 from saltform.operations.run.resumable import check_not_overtaken, last_seen
 from saltform.operations.run.services import Services
 from saltform.operations.states import errored
+from saltform.operations.states.backends import CANNOT_READ
 from saltform.report.words import plural, tally
 from saltform.runlog import RunRecord
 from saltform.workspace.root import Unknown
-
-UNREADABLE, NO_BINARY = "unreadable", "no usable binary"
 
 
 def status(services: Services, environment: str) -> dict[str, Any]:
@@ -61,8 +60,9 @@ def _by_state(opened: Opened, name: str) -> dict[str, Any]:
         head = opened.states.head(opened.name, opened.stored_as(name))
         seen = {"resources": len(opened.resources(name)), "serial": head.serial if head else None}
         return {"status": _word(opened, name), **seen}
-    except (StateError, CredentialError, BinaryError) as error:
-        word = NO_BINARY if isinstance(error, BinaryError) else UNREADABLE  # a release names its binary
+    except CANNOT_READ as error:
+        # A release names its binary: without it nobody can tell whether something has changed.
+        word = "no usable binary" if isinstance(error, BinaryError) else "unreadable"
         return {"status": word, **seen, "error": error.as_dict()}
 
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saltform.errors import (
-    EXIT_DONE,
-    EXIT_FAILED,
-    CredentialError,
-    NotPromoted,
-    SaltformError,
-    StateError,
-    TerraformError,
-)
+from saltform.errors import EXIT_DONE, EXIT_FAILED, NotPromoted, SaltformError
 from saltform.operations.environment.opened import Opened
 from saltform.operations.environment.orphans import left_pillar
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
 from saltform.operations.states import marks
+from saltform.operations.states.backends import CANNOT_READ
 from saltform.operations.states.copying import copy_state
 from saltform.operations.states.index import refresh_targets, write_index
 from saltform.report.words import tally
@@ -84,7 +77,7 @@ def _synced(opened: Opened, name: str, last: StateCopy | None) -> dict[str, Any]
         opened.states.look_again(opened.name, name)
         changes = copy_state(opened, name, last)
         head = opened.states.head(opened.name, name)
-    except (StateError, CredentialError, TerraformError) as error:
+    except CANNOT_READ as error:
         return {"status": "unreadable", "error": error.as_dict()}
     record = opened.records.get(name)
     entry: dict[str, Any] = {"serial": changes.serial, "was": changes.was, "outputs": changes.outputs}

@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from saltform.config import Environment
+from saltform.errors import BinaryError
 from saltform.operations.fleet.health import unwell
 from saltform.operations.run.resumable import changed
 from saltform.operations.run.services import Services
@@ -99,7 +100,11 @@ def _binaries(services: Services, environment: str, records: Records) -> Gate:
     other = []
     for name, record in records.items():
         proved = services.runlog.release(record.release)["binary"]
-        binary = find(record.binary_path, "", cache_dir=services.layout.cache, processes=services.processes)
+        try:
+            binary = find(record.binary_path, "", cache_dir=services.layout.cache, processes=services.processes)
+        except BinaryError as error:
+            other.append(f"{name} was proved with {proved}: {error.summary}")
+            continue
         if f"{binary.product} {binary.version}" != proved:
             other.append(f"{name} was proved with {proved}, there is {binary.product} {binary.version} now")
     return Gate("binary", not other, ", ".join(other) or "as proved", f"salt-run infrastructure.deploy {environment}")

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from saltform.config.backends import KINDS, decode, encode, place
 from saltform.config.types import NOTHING, Backend, Component
-from saltform.errors import SaltformError, StateError, StatesAway
+from saltform.errors import (
+    BinaryError,
+    CredentialError,
+    SaltformError,
+    StateError,
+    StatesAway,
+    TerraformError,
+    Timeout,
+)
 from saltform.tfstate import Head, Output, State, States
 from saltform.tfstate.local import LocalStates
 from saltform.tfstate.versions import newest_version
@@ -25,6 +33,8 @@ if TYPE_CHECKING:
     from saltform.operations.environment.opened import Opened
     from saltform.tfstate.fetched import Kept
 
+# Why one component's state can't be read, which hides no other's: some are read by terraform alone.
+CANNOT_READ = (StateError, CredentialError, BinaryError, TerraformError, Timeout)
 _HAVE_VERSIONS = ("s3", "gcs", "azurerm")  # where they are switched on
 _ASSUMED = ("assume_role", "assume_role_with_web_identity")
 

@@ -13,10 +13,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from saltform.errors import CredentialError, StateError
+from saltform.errors import StateError
 from saltform.events import outputs_tag
 from saltform.files import write_atomic
 from saltform.operations.environment.opened import Opened
+from saltform.operations.states.backends import CANNOT_READ
 from saltform.runlog import now
 from saltform.runlog.copies import StateCopy
 from saltform.tfstate import Head, State, read
@@ -44,7 +45,7 @@ def copy_states(opened: Opened, touched: Iterable[str], named: Iterable[str]) ->
         copy_state(opened, name, last.get(name))
     for name in named:
         if name in last and not is_copied(opened, name, last[name]):
-            with contextlib.suppress(StateError, CredentialError):  # the next sync says so; this run is not about it
+            with contextlib.suppress(*CANNOT_READ):  # the next sync says so; this run is not about it
                 copy_state(opened, name, last[name])
 
 

@@ -141,6 +141,25 @@ def test_a_binary_that_is_missing_or_of_another_version_hides_no_other_component
     assert "✗ vault can't be planned /nowhere/terraform is not a program that can be run" in text
 
 
+def test_a_state_that_only_terraform_can_read_hides_no_other_when_terraform_can_not(world, tmp_path):
+    fake = tmp_path / "terraform"
+    fake.write_text('#!/bin/sh\n[ "$1" = version ] && echo "Terraform v1.9.0" && exit 0\nexit 1\n')
+    fake.chmod(0o700)
+    world.binary = str(fake)
+    vault = {"module": "base", "variables": {"name": "x"}, "backend": {"type": "gcs", "bucket": "states"}}
+    world.components["vault"] = vault
+    world.components["app"] = {"module": "app", "inputs": {"base": "@vault.id"}}
+    for why in ("terraform init failed for staging/vault", "/nowhere/terraform is not a program"):
+        returned = world.call("outputs", "staging", None)
+        assert set(returned["outputs"]) == {"networking", "consul", "app"}
+        assert returned["notes"][0].startswith(f"vault: {why}")
+        assert why in world.call("status", "staging")["components"]["vault"]["error"]["summary"]
+        assert world.call("sync_states", "staging")["components"]["consul"]["status"] == "changed outside"
+        checks = world.call("preflight", "staging", "app")["checks"]
+        assert [why in item["detail"] for item in checks if item["check"] == "inputs"] == [True]
+        vault["binary"] = "/nowhere/terraform"
+
+
 def test_drift_is_acknowledged_for_one_component_and_never_for_the_first_of_many(world):
     returned = world.call("acknowledge", "staging", "*", "terraform_data.this", "7d", "an audit")
     assert returned["error"]["summary"] == "unknown component '*'"
