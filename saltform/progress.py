@@ -98,14 +98,11 @@ class Progress:
                 if not self._terminal and status is not Status.UNCHANGED:
                     self._stamped(f"{component} {seen.word} {seen.note}".rstrip())
 
-    def finish(self, summary: str = "") -> None:
-        """The run is over: the live table goes away, and a summary is left if there is one."""
+    def finish(self) -> None:
+        """The run is over: the live table goes away."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
-        with self._lock:
-            if summary:
-                self._line(clean(summary))
 
     def _watch_terminal(self) -> None:
         if self._over.wait(LIVE_AFTER):

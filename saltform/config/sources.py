@@ -95,8 +95,9 @@ def _wrong_names(renamed: Any, path: str) -> list[Problem]:
     return problems
 
 
-def validate_vault(settings: Any, path: str = "infrastructure:vault") -> list[Problem]:
+def validate_vault(settings: Any) -> list[Problem]:
     """What is wrong with `infrastructure:vault`, without asking Vault."""
+    path = "infrastructure:vault"
     if not isinstance(settings, Mapping):
         return [Problem(path, f"a value of type {type(settings).__name__}", "a mapping with address and auth")]
     problems = _unknown(settings, ("address", "auth", "namespace", "ca", "timeout"), path)

@@ -244,9 +244,9 @@ class RunLog:
         rows = self._database.rows("SELECT * FROM steps WHERE run = ? ORDER BY position", (run,))
         return [_step(row) for row in rows]
 
-    def steps_of(self, environment: str, component: str, limit: int = 20) -> list[tuple[RunRecord, StepRecord]]:
+    def steps_of(self, environment: str, component: str) -> list[tuple[RunRecord, StepRecord]]:
         """What the newest runs did to one component, the newest first."""
-        runs = {run.id: run for run in self.runs(environment, limit)}
+        runs = {run.id: run for run in self.runs(environment)}
         found = []
         for id_, run in runs.items():
             rows = self._database.rows("SELECT * FROM steps WHERE run = ? AND component = ?", (id_, component))
