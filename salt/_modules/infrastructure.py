@@ -80,7 +80,8 @@ def outputs(environment, component=None):
 
 def status(environment):
     """
-    Where every component stands: applied, never applied, pending change, changed outside, half done, orphan.
+    Where every component stands: applied, never applied, pending change, changed outside, half done, unreadable, no
+    usable binary, orphan.
 
     environment
         The environment.

@@ -464,7 +464,8 @@ def request(verb=None, minion=None, asked=None, **kwargs):
 
 def status(environment=None, **kwargs):
     """
-    Where every component stands: applied, never applied, pending change, changed outside, half done, orphan.
+    Where every component stands: applied, never applied, pending change, changed outside, half done, unreadable, no
+    usable binary, orphan.
 
     environment
         The environment.

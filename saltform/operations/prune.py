@@ -33,7 +33,7 @@ from saltform.operations.run.services import Services
 from saltform.operations.run.snapshot import read_snapshot
 from saltform.operations.states import errored
 from saltform.report.words import plural, size
-from saltform.runlog import locks, now
+from saltform.runlog import ALL, locks, now
 from saltform.workspace.modules import FILES
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?")
@@ -102,7 +102,7 @@ def _bytes(value: Any) -> float:
 def _unfinished(services: Services) -> set[str]:
     """Runs that are alive or that `resume` would go on with."""
     kept = set()
-    for record in services.runlog.runs(limit=1_000_000):
+    for record in services.runlog.runs(limit=ALL):
         if services.locks.run_alive(record.id):
             kept.add(record.id)
         elif unfinished(services, record):

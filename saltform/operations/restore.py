@@ -32,7 +32,7 @@ from saltform.operations.run.options import flag, is_dry
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
 from saltform.report.words import plural
-from saltform.runlog import RunLog, locks, now
+from saltform.runlog import ALL, RunLog, locks, now
 
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
 _HERE = -100  # AT_FDCWD
@@ -91,8 +91,8 @@ def _check_nobody_works(home: Path) -> None:
 
 def _check_nobody_is_alive(services: Services) -> None:
     """A run log for several masters: none of them may be in the middle of something."""
-    for record in services.runlog.runs(limit=1000):
-        if record.status == "running" and services.locks.run_alive(record.id):
+    for record in services.runlog.runs(limit=ALL, statuses=("running",)):
+        if services.locks.run_alive(record.id):
             fix = f"wait for it, or: salt-run infrastructure.cancel {record.id}"
             raise Locked(f"run {record.id} is still running", f"on {record.host}", fix)
 

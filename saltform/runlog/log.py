@@ -244,14 +244,15 @@ class RunLog:
         rows = self._database.rows("SELECT * FROM steps WHERE run = ? ORDER BY position", (run,))
         return [_step(row) for row in rows]
 
-    def steps_of(self, environment: str, component: str) -> list[tuple[RunRecord, StepRecord]]:
-        """What the newest runs did to one component, the newest first."""
-        runs = {run.id: run for run in self.runs(environment)}
-        found = []
-        for id_, run in runs.items():
-            rows = self._database.rows("SELECT * FROM steps WHERE run = ? AND component = ?", (id_, component))
-            found += [(run, _step(row)) for row in rows]
-        return found
+    def cut_short(self, environment: str, component: str) -> list[tuple[RunRecord, StepRecord]]:
+        """The steps at one component that failed, were cancelled or never ended, and their runs, newest first."""
+        unwell = [status.value for status in (Status.RUNNING, Status.FAILED, Status.CANCELLED)]
+        rows = self._database.rows(
+            "SELECT steps.* FROM steps JOIN runs ON runs.id = steps.run WHERE runs.environment = ?"
+            " AND steps.component = ? AND steps.status IN (?, ?, ?) ORDER BY runs.id DESC",
+            (environment, component, *unwell),
+        )
+        return [(self.run(row["run"]), _step(row)) for row in rows]
 
     # --- releases and components ----------------------------------------------------------------------------
 

@@ -78,6 +78,22 @@ class RunLogContract:
         assert "0" not in {item.id for item in log.runs(limit=ALL, after=deploy.started)}
         assert len(log.runs(limit=ALL)) == 30
 
+    def test_what_was_cut_short_is_found_behind_any_number_of_others(self, log):
+        log.begin(run("00"))
+        log.begin_step("00", "web")
+        for number in range(1, 30):
+            log.begin(dataclasses.replace(run(f"{number:02}"), verb="drift", status="done"))
+            log.add_steps(f"{number:02}", [StepRecord("web", "unchanged"), StepRecord("db", "failed")])
+        log.begin(run("30"))
+        log.add_steps("30", [StepRecord("web", "failed", "boom")])
+        log.begin(run("31", "production"))
+        log.add_steps("31", [StepRecord("web", "failed")])
+        found = log.cut_short("staging", "web")
+        assert [(item.id, step.status, step.reason) for item, step in found] == [
+            ("30", "failed", "boom"),
+            ("00", "running", ""),
+        ]
+
     def test_the_last_change_is_found_whatever_came_after_it(self, log):
         assert log.releases.last_change("staging") == ""
         for number, status in enumerate(("applied", "failed", "planned")):

@@ -28,7 +28,7 @@ def dead_run(part: Part, lock: StateLock) -> str:
     host, begin, end = part.opened.earlier.get(part.component.name, ("", "", ""))
     if begin and host == lock.host and _within(lock, begin, end):
         return services.run_id
-    for run, step in services.runlog.steps_of(part.component.environment, part.component.name):
+    for run, step in services.runlog.cut_short(part.component.environment, part.component.name):
         if run.id == services.run_id or run.host != lock.host or services.locks.run_alive(run.id):
             continue
         if _within(lock, step.started, step.ended or max(run.heartbeat, step.started)):
