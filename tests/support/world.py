@@ -63,6 +63,14 @@ output "done" { value = terraform_data.this.id }
 MODULES = {"base": BASE, "app": APP, "counted": COUNTED, "shell": SHELL}
 
 
+def fake_terraform(folder: Path) -> str:
+    """A terraform that can tell its version and nothing else."""
+    path = folder / "terraform"
+    path.write_text('#!/bin/sh\n[ "$1" = version ] && echo "Terraform v1.9.0" && exit 0\nexit 1\n')
+    path.chmod(0o700)
+    return str(path)
+
+
 class CountedProcesses(RealProcesses):
     """Real processes, and a list of what was started."""
 

@@ -11,7 +11,7 @@ from saltform.operations.step.one_component import split
 from saltform.report.text import render
 from saltform.runlog import ComponentRecord, RunRecord
 from tests.support.fleet import MemoryFleet
-from tests.support.world import World
+from tests.support.world import World, fake_terraform
 
 
 @pytest.fixture
@@ -115,17 +115,14 @@ def test_status_shows_why_a_state_is_unreadable_and_the_way_out(world):
 
 
 def test_a_binary_that_is_missing_or_of_another_version_hides_no_other_component(world, tmp_path):
-    fake = tmp_path / "terraform"
-    fake.write_text('#!/bin/sh\necho "Terraform v1.9.0"\n')
-    fake.chmod(0o700)
-    world.binary = str(fake)
+    world.binary = fake_terraform(tmp_path)
     keep_state(world, "vault")
     world.components["vault"] = {"module": "base", "variables": {"name": "vault"}, "binary": "/nowhere/terraform"}
     world.components["networking"] |= {"version": "~> 1.5.0"}
     services = world.services()
     for name in world.components:
         services.runlog.keep_component(
-            ComponentRecord("staging", name, "r", "f", name, 1, "run-1", "run-1", "now", str(fake))
+            ComponentRecord("staging", name, "r", "f", name, 1, "run-1", "run-1", "now", world.binary)
         )
     returned = world.call("status", "staging", services=services)
     components = returned["components"]
@@ -142,10 +139,7 @@ def test_a_binary_that_is_missing_or_of_another_version_hides_no_other_component
 
 
 def test_a_state_that_only_terraform_can_read_hides_no_other_when_terraform_can_not(world, tmp_path):
-    fake = tmp_path / "terraform"
-    fake.write_text('#!/bin/sh\n[ "$1" = version ] && echo "Terraform v1.9.0" && exit 0\nexit 1\n')
-    fake.chmod(0o700)
-    world.binary = str(fake)
+    world.binary = fake_terraform(tmp_path)
     vault = {"module": "base", "variables": {"name": "x"}, "backend": {"type": "gcs", "bucket": "states"}}
     world.components["vault"] = vault
     world.components["app"] = {"module": "app", "inputs": {"base": "@vault.id"}}

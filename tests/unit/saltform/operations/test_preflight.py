@@ -8,17 +8,12 @@ import pytest
 
 from saltform.operations.fleet.offers import _quota
 from saltform.progress import Progress
-from tests.support.world import World
+from tests.support.world import World, fake_terraform
 
 
 @pytest.fixture
 def world(tmp_path):
-    """A terraform that can tell its version and nothing else."""
-    world = World(tmp_path)
-    fake = tmp_path / "terraform"
-    fake.write_text('#!/bin/sh\n[ "$1" = version ] && echo "Terraform v1.9.0" && exit 0\nexit 1\n')
-    fake.chmod(0o700)
-    world.binary = str(fake)
+    world = World(tmp_path, fake_terraform(tmp_path))
     world.components = {"networking": {"module": "base", "variables": {"name": "x"}}}
     return world
 
