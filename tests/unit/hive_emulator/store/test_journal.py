@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,13 +83,25 @@ def test_it_says_when_a_text_does_not_fit_any_more(path: Path) -> None:
 def test_a_write_that_the_disk_refused_was_never_there(
     path: Path, written: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(file: int) -> None:
-        raise OSError(5, os.strerror(5))
+    def refuse(file: int, data: bytes, at: int) -> int:
+        os.pwrite(file, data, at)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patched:
-        patched.setattr(journal, "_sync", refuse)
+        patched.setattr(journal, "_write_synced", refuse)
         with pytest.raises(OSError, match="Input/output error"):
             written.append(b"four")
     assert read_again(path) == [b"one", b"two", b"three"]
     written.append(b"another")
     assert read_again(path) == [b"one", b"two", b"three", b"another"]
+
+
+def test_a_system_without_synced_writes_writes_and_syncs(
+    path: Path, written: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr(os, "pwritev", refuse)
+    written.append(b"four")
+    assert read_again(path) == [b"one", b"two", b"three", b"four"]
