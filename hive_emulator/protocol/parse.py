@@ -4,7 +4,7 @@
    ``Filter.1.Name=x`` is ``{"Filter": {"1": {"Name": "x"}}}``.
 2. The tree is read by the action's input shape, which is compiled once to functions. Lists are ``X.N`` or
    ``X.member.N``, start at 1, stop at the first gap and have at most 1,024 entries. An empty value counts as
-   absent. What the shape doesn't know is an error that names it.
+   absent, unless the overlay says that it means something. What the shape doesn't know is an error that names it.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ class Reader:
         names = wire_names(shape, self._ec2)
         members = {wire: (key, self.shape(name)) for wire, (key, name) in names.items()}
         required = shape.get("required", ())
+        may_be_empty = shape.get("mayBeEmpty", ())  # of overlay.json
 
         def read(node: Node, path: Path) -> dict[str, Any]:
             if isinstance(node, str):
@@ -136,8 +137,8 @@ class Reader:
                 member = members.get(wire)
                 if member is None:
                     raise _unknown((path, wire))
-                if below != "":
-                    key, read_member = member
+                key, read_member = member
+                if below != "" or key in may_be_empty:
                     value = read_member(below, (path, wire))
                     if value or not isinstance(value, (dict, list)):
                         found[key] = value

@@ -65,6 +65,11 @@ def test_empty_values_count_as_absent() -> None:
     assert read("RunInstances", body) == {"MinCount": 1, "MaxCount": 1}
 
 
+def test_a_tags_value_may_be_empty_which_is_another_thing_than_any_value() -> None:
+    asked = {"Resources": ["vpc-1"], "Tags": [{"Key": "k", "Value": ""}, {"Key": "l"}]}
+    assert read("DeleteTags", "ResourceId.1=vpc-1&Tag.1.Key=k&Tag.1.Value=&Tag.2.Key=l") == asked
+
+
 def test_an_empty_entry_of_a_list_keeps_its_place() -> None:
     assert read("DescribeVpcs", "VpcId.1=") == {"VpcIds": [""]}
 
