@@ -41,8 +41,8 @@ class Call:
     now: datetime  # aware, UTC
     cloud: Cloud  # this account's and region's records
     config: CloudConfig
-    afterwards: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
     emulator: Emulator | None = None  # for what runs afterwards, in units of work of its own
+    afterwards: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
 
     def then(self, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run ``job`` in the background once this call's writes are committed, and only then."""

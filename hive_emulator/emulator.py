@@ -106,16 +106,9 @@ class Emulator:
 
     def call(self, account: str, region: str, action: str = "", request_id: str = "") -> Call:
         """A fresh call on the present state."""
-        return Call(
-            action=action,
-            account=account,
-            region=region,
-            request_id=request_id or str(uuid.uuid4()),
-            now=datetime.now(timezone.utc),
-            cloud=Cloud(self.store.state, account, region),
-            config=self.config,
-            emulator=self,
-        )
+        cloud = Cloud(self.store.state, account, region)
+        now = datetime.now(timezone.utc)
+        return Call(action, account, region, request_id or str(uuid.uuid4()), now, cloud, self.config, self)
 
     def is_seeded(self, account: str, region: str) -> bool:
         """True when what an account has in a region from the start is there."""

@@ -30,6 +30,7 @@ Application = Callable[[Request], Awaitable[Response]]
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 _MAX_HEADERS = 64 * 1024
 _MAX_WAITING = 16  # pipelined requests
+_SMALL = 64 * 1024  # bytes of an answer that is sent in one piece: copying it costs less than a second piece
 
 
 @lru_cache(maxsize=256)
@@ -185,8 +186,8 @@ class Connection(asyncio.Protocol):
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        key, text = _lower(name), value.decode("latin-1")
-        self._headers[key] = f"{self._headers[key]},{text}" if key in self._headers else text
+        key, text, headers = _lower(name), value.decode("latin-1"), self._headers
+        headers[key] = f"{headers[key]},{text}" if key in headers else text
 
     def on_headers_complete(self) -> None:
         self._headers_done = True
@@ -265,7 +266,12 @@ class Connection(asyncio.Protocol):
             f"Date: {self._server.date()}\r\nServer: hive-emulator\r\n"
             f"{'' if keep else 'Connection: close' + chr(13) + chr(10)}\r\n"
         ).encode("latin-1")
-        self._transport.writelines([head] if head_only else [head, response.body])
+        if head_only:
+            self._transport.write(head)
+        elif len(response.body) < _SMALL:
+            self._transport.write(head + response.body)
+        else:
+            self._transport.writelines([head, response.body])
 
     def _too_large(self) -> None:
         most = self._server.limits.body // (1024 * 1024)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from hive_emulator.action import Behaviour, Call, registry
+from hive_emulator.action import Behaviour, Call
 from hive_emulator.errors import ApiError
 from hive_emulator.handlers.exchange import Exchange
 from hive_emulator.protocol.model import Operation
@@ -22,13 +22,13 @@ async def dispatch(x: Exchange) -> None:
     """Run the behaviour as one unit of work; ``x.answer`` is the XML of its answer's members."""
     if x.service == "ec2" and not x.emulator.is_seeded(x.account, x.region):
         await x.emulator.seed(x.account, x.region)
-    assert x.operation is not None  # noqa: S101 - for the type checker: parsing has set it
+    assert x.operation is not None and x.behaviour is not None  # noqa: S101 - for the type checker: parsing has set them
     dry = x.params.pop("DryRun", False)
     work = _once_per_token if x.operation.takes_client_token and x.params.get("ClientToken") else _plainly
     x.answer = await x.emulator.run(
         x.account,
         x.region,
-        partial(work, x, x.operation, registry()[x.service, x.action]),
+        partial(work, x, x.operation, x.behaviour),
         action=x.action,
         request_id=x.id,
         dry=dry,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hive_emulator.errors import ApiError
 
 if TYPE_CHECKING:
+    from hive_emulator.action import Behaviour
     from hive_emulator.emulator import Emulator
     from hive_emulator.faults import Fault
     from hive_emulator.protocol.model import Operation
@@ -54,6 +55,7 @@ class Exchange:
     account = ""
     access_key = ""
     action = ""
+    behaviour: Behaviour | None = None
     operation: Operation | None = None
     params: dict[str, Any]
     answer = ""  # the XML of the answer's members

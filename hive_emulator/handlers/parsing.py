@@ -19,7 +19,8 @@ def parse_request(x: Exchange) -> None:
     x.action, version = _word(given, "Action"), _word(given, "Version")
     if not x.action:
         raise ApiError("MissingAction", "The request must contain the parameter Action")
-    x.operation = operation(x.service, x.action) if (x.service, x.action) in registry() else None
+    x.behaviour = registry().get((x.service, x.action))
+    x.operation = operation(x.service, x.action) if x.behaviour else None
     if x.operation is None:
         raise ApiError("InvalidAction", f"The action {x.action} is not valid for this web service.")
     if version and version != x.operation.version:

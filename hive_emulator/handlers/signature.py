@@ -178,7 +178,10 @@ def signing_key(secret: str, date: str, region: str, service: str) -> hmac.HMAC:
 def canonical(request: Request, names: tuple[str, ...]) -> str:
     """The canonical request, with these headers signed."""
     query = _canonical_query(request.query) if request.query else ""
-    headers = "".join([f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in names])
+    headers = ""
+    for name in names:
+        value = request.headers.get(name, "")
+        headers += f"{name}:{' '.join(value.split()) if ' ' in value else value}\n"
     body = sha256(request.body).hexdigest() if request.body else _EMPTY_BODY
     path = "/" if request.path == "/" else quote(request.path, safe="/-_.~")
     return f"{request.method}\n{path}\n{query}\n{headers}\n{';'.join(names)}\n{body}"
