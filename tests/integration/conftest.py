@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,11 @@ from typing import Any
 import pytest
 
 from tests.support.cluster import HOME, MASTER, Cluster
+
+# Salt's objects import modules when they are collected as garbage, and CPython 3.11 breaks an import in which that
+# happens (gh-106176): what the tests of reports would import late is imported before there is any Salt.
+for late in ("rich.console", "saltform.report.blocks", "saltform.report.drift_text"):
+    importlib.import_module(late)
 
 
 @pytest.fixture(scope="session")
