@@ -42,7 +42,7 @@ class Response:
     drop: bool = False
 
 
-# A request's id is unique, and no secret: a random start, and then they are counted, which is four times as fast.
+# A request's id is unique, and no secret: a random start, and then they are counted.
 _START = str(uuid.uuid4())[:24]
 _numbers = count(random.getrandbits(32))
 

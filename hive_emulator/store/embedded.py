@@ -54,7 +54,6 @@ class _Batch:
     """Changes that are written together."""
 
     def __init__(self) -> None:
-        self.joined = 0
         self.changes: list[Change] = []
         self.written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._texts: list[bytes] = []
@@ -63,7 +62,6 @@ class _Batch:
         """Take all of them or none: one that is no JSON is refused before the first is in."""
         self._texts += [orjson.dumps((*change,)) for change in changes]
         self.changes += changes
-        self.joined += 1
 
     def text(self) -> bytes:
         """As the journal keeps it: a list of [account, region, kind, id, record]."""
@@ -80,7 +78,6 @@ class EmbeddedStore:
         self.state = State()
         self._path = path
         self._batch: _Batch | None = None  # being collected
-        self._usual = 1  # how many joined the last one
         self._unfolded: list[Change] = []  # what only the journal holds
 
     async def open(self) -> None:
@@ -118,13 +115,13 @@ class EmbeddedStore:
         os.close(self._lock)
 
     def _write_when_all_joined(self, before: int) -> None:
-        """Write the batch when as many have joined as the last time, or after a turn that brought nobody else."""
+        """Write the batch after a turn of the loop that brought nobody else."""
         assert self._batch is not None  # noqa: S101 - for the type checker: this is the only way it ends
-        batch, now = self._batch, self._batch.joined
-        if before < now < self._usual:
+        batch, now = self._batch, len(self._batch.changes)
+        if now > before:
             asyncio.get_running_loop().call_soon(self._write_when_all_joined, now)
             return
-        self._batch, self._usual = None, now
+        self._batch = None
         try:
             self._write(batch)
         except Exception as error:  # whatever it is, nobody may be left waiting

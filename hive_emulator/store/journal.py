@@ -2,7 +2,7 @@
 
 1. Entries stand one behind the other from the file's start: check sum, number and length, then the text.
 2. The file is filled with zeros when it is made. So a write takes no new blocks and changes no size, and the sync has
-   nothing to do but the data: half of what a commit in SQLite costs.
+   nothing to do but the data.
 3. When everything in it is kept elsewhere, writing begins at the start again. Numbers go on, so that what is left of
    the round before is never taken for new.
 4. A write that was cut off has the wrong check sum: the reading ends before it.
