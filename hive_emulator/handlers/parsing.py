@@ -13,10 +13,10 @@ def parse_request(x: Exchange) -> None:
     """Read ``Action``, ``Version`` and the parameters from body and query string."""
     if x.request.method not in ("GET", "POST"):
         raise ApiError("InvalidAction", f"The method {x.request.method} is not supported: use GET or POST.", 405)
-    given = parse.tree(x.request.body)
+    given = parse.fields(x.request.body)
     if x.request.query:
-        parse.tree(x.request.query, given)
-    x.action, version = _word(given, "Action"), _word(given, "Version")
+        parse.fields(x.request.query, given)
+    x.action, version = given.pop("Action", "")[:200], given.pop("Version", "")
     if not x.action:
         raise ApiError("MissingAction", "The request must contain the parameter Action")
     x.behaviour = registry().get((x.service, x.action))
@@ -30,8 +30,3 @@ def parse_request(x: Exchange) -> None:
         for name in [name for name in given if name.startswith("X-Amz-")]:  # of a presigned request
             del given[name]
     x.params = x.operation.parse(given)
-
-
-def _word(given: dict[str, parse.Node], name: str) -> str:
-    found = given.pop(name, "")
-    return found[:200] if isinstance(found, str) else ""

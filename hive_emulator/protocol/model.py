@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from hive_emulator.protocol.parse import Node, Reader
+from hive_emulator.protocol.parse import Given, Reader
 from hive_emulator.protocol.serialise import Serialiser
 
 _ID = "{request id}"  # where the request's id goes
@@ -48,9 +48,9 @@ class Operation:
     output_shape: str | None
     serialiser: Serialiser
 
-    def parse(self, tree: dict[str, Node]) -> dict[str, Any]:
-        """The parameters in ``tree`` by botocore's names."""
-        return self.reader.parameters(self.input_shape, tree)
+    def parse(self, given: Given) -> dict[str, Any]:
+        """What is ``given``, by botocore's names."""
+        return self.reader.parameters(self.input_shape, given)
 
     def write(self, answer: dict[str, Any]) -> str:
         """The members of an answer as XML."""

@@ -1,10 +1,13 @@
 """Parameters from a query string or form body, by the model.
 
-1. The text is cut into names and values, decoded strictly, and names are cut at the dots into a tree:
-   ``Filter.1.Name=x`` is ``{"Filter": {"1": {"Name": "x"}}}``.
-2. The tree is read by the action's input shape, which is compiled once to functions. Lists are ``X.N`` or
-   ``X.member.N``, start at 1, stop at the first gap and have at most 1,024 entries. An empty value counts as
-   absent, unless the overlay says that it means something. What the shape doesn't know is an error that names it.
+1. The text is cut into names and values, decoded strictly.
+2. The names are cut at the dots into a tree, ``Filter.1.Name`` is ``{"Filter": {"1": {"Name": …}}}``, and the tree is
+   compiled by the action's input shape. Lists are ``X.N`` or ``X.member.N``, start at 1, stop at the first gap and
+   have at most 1,024 entries. What the shape doesn't know is an error that names it.
+3. Values are then read into their places. An empty one counts as absent, unless the overlay says that it means
+   something.
+
+Clients send the same few sets of names again and again, so what was compiled is kept for them.
 """
 
 from __future__ import annotations
@@ -12,20 +15,22 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any, Union
 from urllib.parse import unquote_to_bytes
 
 from hive_emulator.errors import ApiError
 
-Node = Union[str, "dict[str, Node]"]
-Path = Union["tuple[Path, str | int]", None]  # where a node is, from the leaf up: only errors spell it out
-Read = Callable[[Node, Path], Any]
+Given = dict[str, str]  # values by their whole names
+Node = Union[str, "dict[str, Node]"]  # a whole name, or what is below
+Read = Callable[[Given], Any]  # None: absent
 
 MAX_LIST = 1024
 MAX_FIELDS = 20_000
 MAX_NAME = 1_000
+MAX_KEPT = 50  # names in a set that is kept: larger ones hardly come again
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
@@ -38,27 +43,24 @@ def _malformed(message: str) -> ApiError:
     return ApiError("MalformedQueryString", message)
 
 
-def tree(raw: bytes, root: dict[str, Node] | None = None) -> dict[str, Node]:
-    """Names and values of ``a=b&c.d=e``, the names cut at the dots, added to ``root`` if there is one."""
+def fields(raw: bytes, given: Given | None = None) -> Given:
+    """Names and values of ``a=b&c.d=e``, added to ``given`` if there is one."""
     if raw.count(b"&") >= MAX_FIELDS:
         raise _malformed(f"The request has more than {MAX_FIELDS:,} parameters")
     escaped = _is_escaped(raw)
-    root = {} if root is None else root
+    given = {} if given is None else given
     try:
         for pair in raw.decode("utf-8").split("&"):
             name, _, value = pair.partition("=")
             if escaped:
                 name, value = _unquoted(name), _unquoted(value)
-            if len(name) > MAX_NAME:
-                raise _malformed(f"A parameter name is longer than {MAX_NAME:,} characters")
-            branch, leaf = _branch(root, name) if "." in name else (root, name)
-            if leaf in branch:
-                raise _given_twice(name, branch[leaf])
-            branch[leaf] = value
+            if name in given:
+                raise _malformed(f"The parameter {name[:60]} is given twice")
+            given[name] = value
     except UnicodeDecodeError:
         raise _malformed("The request is not valid UTF-8") from None
-    root.pop("", None)
-    return root
+    given.pop("", None)
+    return given
 
 
 def _is_escaped(raw: bytes) -> bool:
@@ -74,126 +76,110 @@ def _unquoted(text: str) -> str:
     return unquote_to_bytes(text).decode("utf-8") if "%" in text else text
 
 
-def _branch(root: dict[str, Node], name: str) -> tuple[dict[str, Node], str]:
-    """Where ``name`` belongs, and its last part."""
-    branch = root
-    path = name.split(".")
-    leaf = path.pop()
-    for part in path:
-        below = branch.get(part)
-        if below is None:
-            below = branch[part] = {}
-        elif isinstance(below, str):
-            raise _given_twice(name, {})
-        branch = below
-    return branch, leaf
+def _tree(names: Iterable[str]) -> dict[str, Node]:
+    root: dict[str, Node] = {}
+    for name in names:
+        if len(name) > MAX_NAME:
+            raise _malformed(f"A parameter name is longer than {MAX_NAME:,} characters")
+        *path, leaf = name.split(".")
+        branch = root
+        for part in path:
+            below = branch.setdefault(part, {})
+            if isinstance(below, str):
+                raise _both(below)
+            branch = below
+        if leaf in branch:
+            raise _both(name)
+        branch[leaf] = name
+    return root
 
 
-def _given_twice(name: str, before: Node) -> ApiError:
-    how = "is given twice" if isinstance(before, str) else "has both a value and members"
-    return _malformed(f"The parameter {name[:60]} {how}")
+def _both(name: str) -> ApiError:
+    return _malformed(f"The parameter {name[:60]} has both a value and members")
 
 
 class Reader:
-    """Reads values of one service's shapes. Shared by its actions, so that a shape is compiled once."""
+    """Reads the parameters of one service's actions."""
 
     def __init__(self, shapes: dict[str, Any], ec2: bool) -> None:
         self._shapes = shapes
         self._ec2 = ec2
-        self._done: dict[str, Read] = {}
+        self._kept = lru_cache(maxsize=512)(self._compiled)
 
-    def parameters(self, name: str | None, node: dict[str, Node]) -> dict[str, Any]:
-        """``node`` read as the shape ``name``; an action without one has no parameters."""
-        if name is not None:
-            return self.shape(name)(node, None)
-        if node:
-            raise _unknown((None, next(iter(node))))
-        return {}
+    def parameters(self, shape: str | None, given: Given) -> dict[str, Any]:
+        """What is ``given`` as the shape has it; an action without one has no parameters."""
+        compiled = self._kept if len(given) <= MAX_KEPT else self._compiled
+        found: dict[str, Any] = compiled(shape, tuple(given))(given)
+        return found
 
-    def shape(self, name: str) -> Read:
-        """The function that reads values of the shape ``name``."""
-        if name not in self._done:
-            # A shape may contain itself: until it is ready, its users go through the table.
-            self._done[name] = lambda node, path: self._done[name](node, path)
-            self._done[name] = self._compile(self._shapes[name])
-        return self._done[name]
+    def _compiled(self, shape: str | None, names: tuple[str, ...]) -> Read:
+        return self._structure({"members": {}} if shape is None else self._shapes[shape], _tree(names), "")
 
-    def _compile(self, shape: dict[str, Any]) -> Read:
+    def _value(self, shape: dict[str, Any], node: Node, path: str, may_be_empty: bool) -> Read:
+        """How to read what is at ``path``; a value that is empty counts as absent if it may not be."""
+        if isinstance(node, str):
+            read = _no_value if shape["type"] in ("structure", "list") else _text
+            return read(shape, node, may_be_empty)
         if shape["type"] == "structure":
-            return self._structure(shape)
-        return self._list(shape) if shape["type"] == "list" else _compiled_scalar(shape)
+            return self._structure(shape, node, path)
+        if shape["type"] == "list":
+            return self._list(shape, node, path)
+        raise _unknown(_below(path, next(iter(node))))
 
-    def _structure(self, shape: dict[str, Any]) -> Read:
+    def _structure(self, shape: dict[str, Any], tree: dict[str, Node], path: str) -> Read:
         names = wire_names(shape, self._ec2)
-        members = {wire: (key, self.shape(name)) for wire, (key, name) in names.items()}
-        required = shape.get("required", ())
         may_be_empty = shape.get("mayBeEmpty", ())  # of overlay.json
+        members: list[tuple[str, Read]] = []
+        for wire, node in tree.items():
+            if wire not in names:
+                raise _unknown(_below(path, wire))
+            key, name = names[wire]
+            members.append((key, self._value(self._shapes[name], node, _below(path, wire), key in may_be_empty)))
+        required = {key: _below(path, wire) for wire, (key, _) in names.items() if key in shape.get("required", ())}
 
-        def read(node: Node, path: Path) -> dict[str, Any]:
-            if isinstance(node, str):
-                raise _malformed(f"The parameter {_spelt(path)} has a value but must have members")
-            found: dict[str, Any] = {}
-            for wire, below in node.items():
-                member = members.get(wire)
-                if member is None:
-                    raise _unknown((path, wire))
-                key, read_member = member
-                if below != "" or key in may_be_empty:
-                    value = read_member(below, (path, wire))
-                    if value or not isinstance(value, (dict, list)):
-                        found[key] = value
+        def read(given: Given) -> dict[str, Any]:
+            found = {}
+            for key, read_member in members:
+                value = read_member(given)
+                if value or (value is not None and value != {}):
+                    found[key] = value
             for key in required:
                 if key not in found:
-                    raise _missing(path, shape, key, self._ec2)
+                    raise ApiError("MissingParameter", f"The request must contain the parameter {required[key]}")
             return found
 
         return read
 
-    def _list(self, shape: dict[str, Any]) -> Read:
-        entry = self.shape(shape["member"]["shape"])
-
-        def read(node: Node, path: Path) -> list[Any]:
-            if isinstance(node, str):
-                raise _malformed(f"The parameter {_spelt(path)} is a list: number its entries, {_spelt(path)}.1")
-            wrapped = node.get("member")
-            if isinstance(wrapped, dict) and len(node) == 1:
-                node, path = wrapped, (path, "member")
-            if len(node) > MAX_LIST:
-                raise _malformed(f"The list {_spelt(path)} has more than {MAX_LIST:,} entries")
-            found = []
-            for number in range(1, len(node) + 1):
-                below = node.get(str(number))
-                if below is None:  # the first gap ends the list
-                    _check_indexes(node, path)
-                    break
-                # An empty entry keeps its place: "describe the id ''" must not mean "describe all".
-                found.append(entry(below, (path, number)))
-            return found
-
-        return read
+    def _list(self, shape: dict[str, Any], tree: dict[str, Node], path: str) -> Read:
+        wrapped = tree.get("member")
+        if isinstance(wrapped, dict) and len(tree) == 1:
+            tree, path = wrapped, _below(path, "member")
+        if len(tree) > MAX_LIST:
+            raise _malformed(f"The list {path} has more than {MAX_LIST:,} entries")
+        entry = self._shapes[shape["member"]["shape"]]
+        entries: list[Read] = []
+        for number in range(1, len(tree) + 1):
+            node = tree.get(str(number))
+            if node is None:  # the first gap ends the list
+                _check_indexes(tree, path)
+                break
+            # An empty entry keeps its place: "describe the id ''" must not mean "describe all".
+            entries.append(self._value(entry, node, _below(path, str(number)), may_be_empty=True))
+        return lambda given: [read(given) for read in entries] or None
 
 
-def _check_indexes(node: dict[str, Node], path: Path) -> None:
-    for index in node:
+def _below(path: str, part: str) -> str:
+    return f"{path}.{part}" if path else part
+
+
+def _check_indexes(tree: dict[str, Node], path: str) -> None:
+    for index in tree:
         if not _INDEX.match(index):
-            raise _unknown((path, index))
+            raise _unknown(_below(path, index))
 
 
-def _spelt(path: Path) -> str:
-    names: list[str] = []
-    while path is not None:
-        path, name = path
-        names.append(str(name))
-    return ".".join(reversed(names))
-
-
-def _unknown(path: Path) -> ApiError:
-    return ApiError("UnknownParameter", f"The parameter {_spelt(path)} is not recognized")
-
-
-def _missing(path: Path, shape: dict[str, Any], member: str, ec2: bool) -> ApiError:
-    wire = next(name for name, (key, _) in wire_names(shape, ec2).items() if key == member)
-    return ApiError("MissingParameter", f"The request must contain the parameter {_spelt((path, wire))}")
+def _unknown(name: str) -> ApiError:
+    return ApiError("UnknownParameter", f"The parameter {name} is not recognized")
 
 
 def wire_names(shape: dict[str, Any], ec2: bool) -> dict[str, tuple[str, str]]:
@@ -213,34 +199,46 @@ def _wire_name(key: str, ref: dict[str, Any], ec2: bool) -> str:
     return name[0].upper() + name[1:] if name and "queryName" not in ref else name or key
 
 
-def _compiled_scalar(shape: dict[str, Any]) -> Read:
-    kind = shape["type"]
-    is_any_text = kind == "string" and "enum" not in shape
+def _no_value(shape: dict[str, Any], name: str, may_be_empty: bool) -> Read:
+    is_list = shape["type"] == "list"
+    why = f"is a list: number its entries, {name}.1" if is_list else "has a value but must have members"
 
-    def read(node: Node, path: Path) -> Any:
-        if not isinstance(node, str):
-            raise _unknown((path, next(iter(node))))
-        return node if is_any_text and node.isprintable() else _scalar(shape, kind, node, path)
+    def read(given: Given) -> None:
+        if given[name] or may_be_empty:
+            raise _malformed(f"The parameter {name} {why}")
 
     return read
 
 
-def _scalar(shape: dict[str, Any], kind: str, text: str, path: Path) -> Any:
+def _text(shape: dict[str, Any], name: str, may_be_empty: bool) -> Read:
+    kind = shape["type"]
+    is_any_text = kind == "string" and "enum" not in shape
+
+    def read(given: Given) -> Any:
+        text = given[name]
+        if not text and not may_be_empty:
+            return None
+        return text if is_any_text and text.isprintable() else _scalar(shape, kind, text, name)
+
+    return read
+
+
+def _scalar(shape: dict[str, Any], kind: str, text: str, name: str) -> Any:
     if kind == "string":
         if _UNPRINTABLE.search(text):
-            raise _invalid(path, text, "It has characters that can't be used.")
+            raise _invalid(name, text, "It has characters that can't be used.")
         if "enum" in shape and text not in shape["enum"]:
-            raise _invalid(path, text, f"Valid values are: {', '.join(shape['enum'])}.")
+            raise _invalid(name, text, f"Valid values are: {', '.join(shape['enum'])}.")
         return text
     try:
         return _READERS[kind](text, kind)
     except (ValueError, OverflowError):
-        raise _invalid(path, text, _EXPECTED[kind]) from None
+        raise _invalid(name, text, _EXPECTED[kind]) from None
 
 
-def _invalid(path: Path, text: str, why: str) -> ApiError:
+def _invalid(name: str, text: str, why: str) -> ApiError:
     shown = text if len(text) <= 100 else text[:100] + "…"
-    return ApiError("InvalidParameterValue", f"Value ({shown}) for parameter {_spelt(path)} is invalid. {why}")
+    return ApiError("InvalidParameterValue", f"Value ({shown}) for parameter {name} is invalid. {why}")
 
 
 def _integer(text: str, kind: str) -> int:

@@ -117,7 +117,7 @@ def test_what_botocore_sends_is_parsed_back(service: str, name: str) -> None:
     action = model(service).operation_model(name)
     if action.input_shape is None or not action.input_shape.members:
         body = sent_by_botocore(service, action, {})
-        assert operation(service, name).parse(tree_of(body)) == {}
+        assert operation(service, name).parse(fields_of(body)) == {}
         return
 
     @quick
@@ -125,7 +125,7 @@ def test_what_botocore_sends_is_parsed_back(service: str, name: str) -> None:
     def check(params: dict[str, Any]) -> None:
         params = without_empty(params)
         if not has_hole(params) and not _lacks_required(action.input_shape, params):
-            assert operation(service, name).parse(tree_of(sent_by_botocore(service, action, params))) == params
+            assert operation(service, name).parse(fields_of(sent_by_botocore(service, action, params))) == params
 
     check()
 
@@ -140,11 +140,11 @@ def _lacks_required(shape: Shape, params: dict[str, Any]) -> bool:
     return missing or any(_lacks_required(shape.members[name], value) for name, value in params.items())
 
 
-def tree_of(body: bytes) -> dict[str, Any]:
-    tree = parse.tree(body)
-    assert tree.pop("Action")
-    assert tree.pop("Version")
-    return tree
+def fields_of(body: bytes) -> parse.Given:
+    given = parse.fields(body)
+    assert given.pop("Action")
+    assert given.pop("Version")
+    return given
 
 
 @pytest.mark.parametrize(("service", "name"), ACTIONS, ids=[f"{s}-{n}" for s, n in ACTIONS])
@@ -174,4 +174,4 @@ def test_every_printable_character_survives_both_ways() -> None:
     text = string.printable.replace("\x0b", "").replace("\x0c", "") + "äß€😀\u2028"
     action = model("ec2").operation_model("CreateSecurityGroup")
     params = {"GroupName": text, "Description": text}
-    assert operation("ec2", "CreateSecurityGroup").parse(tree_of(sent_by_botocore("ec2", action, params))) == params
+    assert operation("ec2", "CreateSecurityGroup").parse(fields_of(sent_by_botocore("ec2", action, params))) == params

@@ -14,7 +14,7 @@ from hive_emulator.protocol.model import operation
 
 def read(action: str, body: str | bytes, service: str = "ec2") -> dict[str, Any]:
     raw = body.encode() if isinstance(body, str) else body
-    return operation(service, action).parse(parse.tree(raw))
+    return operation(service, action).parse(parse.fields(raw))
 
 
 def refused(action: str, body: str | bytes) -> tuple[str, str]:
@@ -72,6 +72,19 @@ def test_a_tags_value_may_be_empty_which_is_another_thing_than_any_value() -> No
 
 def test_an_empty_entry_of_a_list_keeps_its_place() -> None:
     assert read("DescribeVpcs", "VpcId.1=") == {"VpcIds": [""]}
+    assert read("DescribeVpcs", "Filter.1.Name=&Filter.2.Name=x") == {"Filters": [{}, {"Name": "x"}]}
+
+
+def test_the_same_names_are_read_anew_each_time() -> None:
+    first = read("DescribeVpcs", "VpcId.1=a&Filter.1.Name=x")
+    first["VpcIds"].append("spoilt")
+    assert read("DescribeVpcs", "VpcId.1=&Filter.1.Name=") == {"VpcIds": [""], "Filters": [{}]}
+    assert read("DescribeVpcs", "VpcId.1=b&Filter.1.Name=y") == {"VpcIds": ["b"], "Filters": [{"Name": "y"}]}
+
+
+def test_what_the_same_names_lack_depends_on_their_values() -> None:
+    assert read("DeleteVpc", "VpcId=v") == {"VpcId": "v"}
+    assert refused("DeleteVpc", "VpcId=")[0] == "MissingParameter"
 
 
 def test_an_unknown_parameter_names_itself() -> None:
@@ -120,7 +133,7 @@ def test_a_value_of_the_wrong_type_is_refused_by_name(action: str, body: str, ex
 def test_times_are_read_as_utc() -> None:
     when = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
     for text in ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05", "2026-01-02T04:04:05%2B01:00"):
-        read_time = parse._scalar({"type": "timestamp"}, "timestamp", parse.tree(f"t={text}".encode())["t"], None)
+        read_time = parse._scalar({"type": "timestamp"}, "timestamp", parse.fields(f"t={text}".encode())["t"], "t")
         assert read_time == when
 
 
@@ -138,10 +151,9 @@ def test_times_are_read_as_utc() -> None:
     ],
 )
 def test_what_is_no_query_string_is_malformed(body: bytes, words: str) -> None:
-    with pytest.raises(ApiError) as caught:
-        parse.tree(body)
-    assert caught.value.code == "MalformedQueryString"
-    assert words in caught.value.message
+    code, message = refused("DescribeVpcs", body)
+    assert code == "MalformedQueryString"
+    assert words in message
 
 
 @pytest.mark.parametrize(
@@ -150,6 +162,7 @@ def test_what_is_no_query_string_is_malformed(body: bytes, words: str) -> None:
         ("RunInstances", "MinCount=1&MaxCount=1&Placement=here"),
         ("DescribeVpcs", "VpcId=vpc-1"),
         ("DescribeVpcs", "Filter.1=x"),
+        ("DescribeVpcs", "Filter.1="),
     ],
 )
 def test_a_value_where_members_belong_is_malformed(action: str, body: str) -> None:
