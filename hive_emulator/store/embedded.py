@@ -68,6 +68,26 @@ class _Batch:
         return b"[%b]" % b",".join(self._texts)
 
 
+class _LastWords:
+    """Of many changes, the last one of each record. Those before it are let go: else each would take fresh memory."""
+
+    def __init__(self, changes: Sequence[Change] = ()) -> None:
+        self.changes = 0
+        self.put: dict[_Key, dict[str, Any]] = {}  # in creation order
+        self.delete: dict[_Key, None] = {}  # before that: what comes back comes last
+        self.add(changes)
+
+    def add(self, changes: Sequence[Change]) -> None:
+        self.changes += len(changes)
+        for account, region, kind, id, record in changes:
+            key = (account, region, kind, id)
+            if record is None:
+                self.put.pop(key, None)
+                self.delete[key] = None
+            else:
+                self.put[key] = record
+
+
 class EmbeddedStore:
     """See the module's text."""
 
@@ -78,7 +98,7 @@ class EmbeddedStore:
         self.state = State()
         self._path = path
         self._batch: _Batch | None = None  # being collected
-        self._unfolded: list[Change] = []  # what only the journal holds
+        self._unfolded = _LastWords()  # what only the journal holds
 
     async def open(self) -> None:
         self._lock = _only_one(self._path)
@@ -133,9 +153,9 @@ class EmbeddedStore:
             return
         if not batch.written.done():  # a job that was stopped at the very end
             batch.written.set_result(None)
-        if len(self._unfolded) >= self.fold_after:
+        if self._unfolded.changes >= self.fold_after:
             try:
-                self._fold(self._unfolded)
+                self._fold()
             except sqlite3.Error as error:  # what the journal has is kept: the next batch tries again
                 log.warning("%s can't be folded: %s", self._path, error)
 
@@ -153,26 +173,28 @@ class EmbeddedStore:
         rows = self._db.execute(_ALL)
         kept = [Change(account, region, kind, id, orjson.loads(text)) for account, region, kind, id, text in rows]
         (folded,) = self._db.execute("SELECT number FROM folded").fetchone()
-        self._unfolded = _read(self._journal.read(folded))
+        later = _read(self._journal.read(folded))
+        self._unfolded = _LastWords(later)
         self.state.clear()
         self.state.apply(kept)
-        self.state.apply(self._unfolded)
+        self.state.apply(later)
 
     def _write(self, batch: _Batch) -> None:
         text = batch.text()
-        if self._journal.has_room(text):
+        has_room = self._journal.has_room(text)
+        if has_room:
             self._journal.append(text)
-            self._unfolded += batch.changes
-        else:
-            self._fold([*self._unfolded, *batch.changes])
+        self._unfolded.add(batch.changes)
+        if not has_room:
+            self._fold()
 
-    def _fold(self, changes: Sequence[Change]) -> None:
-        """Bring ``records`` up to date with ``changes``: everything that only the journal holds, and maybe more."""
-        put, delete = _last_words(changes)
+    def _fold(self) -> None:
+        """Bring ``records`` up to date."""
+        put = self._unfolded.put.items()
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany(_DELETE, delete)
-            self._db.executemany(_PUT, ((*key, orjson.dumps(record).decode()) for key, record in put.items()))
+            self._db.executemany(_DELETE, self._unfolded.delete)
+            self._db.executemany(_PUT, ((*key, orjson.dumps(record).decode()) for key, record in put))
             self._db.execute("UPDATE folded SET number = ?", (self._journal.number,))
             self._db.execute("COMMIT")
         except sqlite3.Error:
@@ -180,33 +202,20 @@ class EmbeddedStore:
                 self._db.execute("ROLLBACK")
             raise
         self._journal.begin_again()
-        self._unfolded = []
+        self._unfolded = _LastWords()
 
     def _take_over_older_journal(self) -> None:
         """It was a table once."""
         if self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
             older = _read([text for (text,) in self._db.execute("SELECT changes FROM journal ORDER BY number")])
             self.state.apply(older)
-            self._fold([*self._unfolded, *older])
+            self._unfolded.add(older)
+            self._fold()
             self._db.execute("DROP TABLE journal")
 
 
 def _read(texts: Sequence[str | bytes]) -> list[Change]:
     return [Change(*change) for text in texts for change in orjson.loads(text)]
-
-
-def _last_words(changes: Sequence[Change]) -> tuple[dict[_Key, Any], dict[_Key, None]]:
-    """What to put, in creation order, and what to delete before that: what comes back comes last."""
-    put: dict[_Key, Any] = {}
-    delete: dict[_Key, None] = {}
-    for change in changes:
-        key = change[:4]
-        if change.record is None:
-            put.pop(key, None)
-            delete[key] = None
-        else:
-            put[key] = change.record
-    return put, delete
 
 
 def _only_one(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""A journal in a file of its own: an entry is on disk after one synced write.
+"""A journal in a file of its own: an entry is on disk after one write and its sync.
 
 1. Entries stand one behind the other from the file's start: check sum, number and length, then the text.
 2. The file is filled with zeros when it is made. So a write takes no new blocks and changes no size, and the sync has
@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import struct
 import zlib
@@ -20,7 +19,7 @@ SIZE = 4 * 1024 * 1024
 _CHECK = struct.Struct("<I")
 _HEAD = struct.Struct("<QI")  # number, length
 _BEFORE = _CHECK.size + _HEAD.size  # the text
-_DSYNC = getattr(os, "RWF_DSYNC", 0)  # Linux has it, but not on every file system
+_sync = getattr(os, "fdatasync", os.fsync)  # macOS has only the other
 
 
 class Journal:
@@ -52,8 +51,9 @@ class Journal:
         """Write ``text`` and return when it is on disk; when that fails, it is as if it had never been tried."""
         body = _HEAD.pack(self.number + 1, len(text)) + text
         try:
-            if _write_synced(self._file, _CHECK.pack(zlib.crc32(body)) + body, self._end) < _CHECK.size + len(body):
+            if os.pwrite(self._file, _CHECK.pack(zlib.crc32(body)) + body, self._end) < _CHECK.size + len(body):
                 raise OSError("it was written only in part")
+            _sync(self._file)
         except OSError:
             os.pwrite(self._file, bytes(_BEFORE), self._end)
             raise
@@ -69,19 +69,6 @@ class Journal:
     def _advance(self, text: bytes) -> None:
         self.number += 1
         self._end += _BEFORE + len(text)
-
-
-def _write_synced(file: int, data: bytes, at: int) -> int:
-    """Write, and return when it is on disk: one call into the system, where it has one for that."""
-    if _DSYNC:
-        try:
-            return os.pwritev(file, [data], at, _DSYNC)
-        except OSError as error:
-            if error.errno != errno.EOPNOTSUPP:
-                raise
-    written = os.pwrite(file, data, at)
-    os.fsync(file)
-    return written
 
 
 def _entry(data: bytes, at: int, number: int) -> bytes | None:

@@ -83,12 +83,11 @@ def test_it_says_when_a_text_does_not_fit_any_more(path: Path) -> None:
 def test_a_write_that_the_disk_refused_was_never_there(
     path: Path, written: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(file: int, data: bytes, at: int) -> int:
-        os.pwrite(file, data, at)
+    def refuse(file: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patched:
-        patched.setattr(journal, "_write_synced", refuse)
+        patched.setattr(journal, "_sync", refuse)
         with pytest.raises(OSError, match="Input/output error"):
             written.append(b"four")
     assert read_again(path) == [b"one", b"two", b"three"]
@@ -96,12 +95,9 @@ def test_a_write_that_the_disk_refused_was_never_there(
     assert read_again(path) == [b"one", b"two", b"three", b"another"]
 
 
-def test_a_system_without_synced_writes_writes_and_syncs(
-    path: Path, written: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> int:
-        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-
-    monkeypatch.setattr(os, "pwritev", refuse)
+def test_an_entry_is_synced_before_it_counts(written: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = []
+    monkeypatch.setattr(journal, "_sync", lambda file: numbers.append((file, written.number)))
     written.append(b"four")
-    assert read_again(path) == [b"one", b"two", b"three", b"four"]
+    assert numbers == [(written._file, 3)]
+    assert written.number == 4
