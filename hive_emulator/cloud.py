@@ -8,7 +8,7 @@ table's version for a scan.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Set
 from itertools import islice
 from typing import Any
 
@@ -121,17 +121,17 @@ _EMPTY = Table()
 class Cloud:
     """Records of one account and region, as one request sees and changes them."""
 
+    _hidden: Set[tuple[str, str]] = frozenset()
+
     def __init__(self, state: State, account: str, region: str) -> None:
         self._state = state
         self._account = account
         self._region = region
         self._tables = state.tables(account, region)
         self._staged: dict[tuple[str, str], Record | None] = {}
-        self._written: set[str] = set()  # kinds with something staged
-        self._overlays: dict[str, Table] = {}  # staged records of the kinds that are read after a write
+        self._overlays: dict[str, Table | None] = {}  # of kinds with something staged; a table once they are read
         self._read: dict[tuple[str, str], Record | None] = {}
         self._scanned: dict[str, int] = {}
-        self._hidden: set[tuple[str, str]] = set()
 
     def in_region(self, region: str) -> Cloud:
         """This account's records in another region. Reading only: its writes go nowhere."""
@@ -190,14 +190,14 @@ class Cloud:
         if key not in self._read and key not in self._staged:
             self.get(kind, id)
         self._staged[key] = record
-        self._written.add(kind)
-        if kind in self._overlays:
-            self._overlays[kind].write(id, record)
+        overlay = self._overlays.setdefault(kind, None)
+        if overlay is not None:
+            overlay.write(id, record)
 
     def _overlay(self, kind: str) -> Table | None:
         """The staged records of a kind, as a table so that indexes cover them too; None when there are none."""
         overlay = self._overlays.get(kind)
-        if overlay is None and kind in self._written:
+        if overlay is None and kind in self._overlays:
             overlay = self._overlays[kind] = Table()
             for (staged, id), record in self._staged.items():
                 if staged == kind:
@@ -229,10 +229,10 @@ class Cloud:
     def unchanged(self) -> bool:
         """True while everything that was read is still what it was."""
         tables = self._tables
-        for kind, version in self._scanned.items():
-            if tables.get(kind, _EMPTY).version != version:
+        for (kind, id), record in self._read.items():
+            if tables.get(kind, _EMPTY).records.get(id) is not record:
                 return False
-        return all(tables.get(kind, _EMPTY).records.get(id) is record for (kind, id), record in self._read.items())
+        return all(tables.get(kind, _EMPTY).version == version for kind, version in self._scanned.items())
 
     def commit(self, store: Store) -> Awaitable[None]:
         """Write what is staged, or wait until what was read is kept."""

@@ -67,17 +67,14 @@ class Emulator:
         account: str,
         region: str,
         work: Callable[[Call], Answer],
-        *,
         action: str = "",
         request_id: str = "",
-        dry: bool = False,
         stale: float = 0.0,
     ) -> Answer:
         """Run ``work`` on the state, commit what it staged, then start what it asked for afterwards.
 
         When another writer was faster, ``work`` is run again on the new state, in line with the others that lost
-        a race. An error drops what was staged, and so does ``dry``. What was created less than ``stale`` seconds
-        ago is not seen.
+        a race. An error drops what was staged. What was created less than ``stale`` seconds ago is not seen.
         """
         in_line = False
         try:
@@ -88,8 +85,6 @@ class Emulator:
                 if stale:
                     call.cloud.hide_younger(stale)
                 answer = work(call)
-                if dry:
-                    return answer
                 try:
                     await call.cloud.commit(self.store)
                 except Conflict:

@@ -116,8 +116,8 @@ class Connection(asyncio.Protocol):
         self._last_word = False  # the client will send no more
         self._peer = ""
         self.deadline: float | None = None
+        self.on_message_begin()
         self._receiving = False
-        self._begin()
 
     # --- asyncio's side ---
 
@@ -169,17 +169,13 @@ class Connection(asyncio.Protocol):
 
     # --- the parser's side ---
 
-    def _begin(self) -> None:
+    def on_message_begin(self) -> None:
         self._url = b""
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
         self._size = 0
         self._header_bytes = 0
         self._headers_done = False
-        self._receiving = False
-
-    def on_message_begin(self) -> None:
-        self._begin()
         self._receiving = True
 
     def on_url(self, url: bytes) -> None:
@@ -212,13 +208,13 @@ class Connection(asyncio.Protocol):
         self._receiving = False
         target, _, query = self._url.partition(b"?")
         request = Request(
-            method=self._parser.get_method().decode("latin-1"),
-            path=target.decode("latin-1"),
-            query=query,
-            headers=self._headers,
-            body=self._body[0] if len(self._body) == 1 else b"".join(self._body),
-            peer=self._peer,
-            is_gone=self._transport.is_closing,
+            self._parser.get_method().decode("latin-1"),
+            target.decode("latin-1"),
+            query,
+            self._headers,
+            self._body[0] if len(self._body) == 1 else b"".join(self._body),
+            self._peer,
+            self._transport.is_closing,
         )
         self._waiting.append((request, self._parser.should_keep_alive()))
         if self._answering is None:

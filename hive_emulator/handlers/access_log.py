@@ -8,37 +8,26 @@ import queue
 import threading
 import time
 from functools import lru_cache
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from hive_emulator.handlers.exchange import Exchange, Response
 
 _quoted = lru_cache(maxsize=256)(json.JSONEncoder().encode)  # the same few addresses, actions and codes
 
 
-class Entry(NamedTuple):
-    """One request, as the log tells of it."""
+# When, id, peer, account, region, service, action, status, code, seconds, bytes received and sent.
+Entry = tuple[float, str, str, str, str, str, str, int, str, float, int, int]
 
-    at: float
-    id: str
-    peer: str
-    account: str
-    region: str
-    service: str
-    action: str
-    status: int
-    code: str
-    seconds: float
-    received: int  # bytes
-    sent: int
 
-    def line(self) -> str:
-        """As JSON, put together by hand: only three of its texts may need quotes inside."""
-        return (
-            f'{{"time": "{_second(int(self.at))}", "id": "{self.id}", "peer": {_quoted(self.peer)}, '
-            f'"account": "{self.account}", "region": "{self.region}", "service": "{self.service}", '
-            f'"action": {_quoted(self.action)}, "status": {self.status}, "code": {_quoted(self.code)}, '
-            f'"ms": {self.seconds * 1000:.2f}, "in": {self.received}, "out": {self.sent}}}\n'
-        )
+def line(entry: Entry) -> str:
+    """As JSON, put together by hand: only three of its texts may need quotes inside."""
+    at, id, peer, account, region, service, action, status, code, seconds, received, sent = entry
+    return (
+        f'{{"time": "{_second(int(at))}", "id": "{id}", "peer": {_quoted(peer)}, '
+        f'"account": "{account}", "region": "{region}", "service": "{service}", '
+        f'"action": {_quoted(action)}, "status": {status}, "code": {_quoted(code)}, '
+        f'"ms": {seconds * 1000:.2f}, "in": {received}, "out": {sent}}}\n'
+    )
 
 
 @lru_cache(maxsize=1)
@@ -74,7 +63,7 @@ class AccessLog:
     def _hand_over(self) -> None:
         entries, self._entries = self._entries, []
         self._waiting += len(entries)
-        self._batches.put([entry.line() for entry in entries])
+        self._batches.put([line(entry) for entry in entries])
 
     def close(self, timeout: float = 2.0) -> None:
         """Write what was collected, if that can be done in time."""
@@ -103,7 +92,7 @@ def account_for(x: Exchange, response: Response) -> None:
         x.emulator.metrics.count(service, action, code, seconds)
     if x.emulator.access_log is not None:
         x.emulator.access_log.add(
-            Entry(
+            (
                 time.time(),
                 x.id,
                 x.request.peer,

@@ -6,43 +6,53 @@ import base64
 import hashlib
 import json
 import zlib
+from collections.abc import Awaitable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from hive_emulator.action import Behaviour, Call
+from hive_emulator.action import Call
 from hive_emulator.errors import ApiError
 from hive_emulator.handlers.exchange import Exchange
-from hive_emulator.protocol.model import Operation
 
 TOKEN_LIFE = timedelta(hours=24)
 
 
-async def dispatch(x: Exchange) -> None:
+def dispatch(x: Exchange) -> Awaitable[None]:
     """Run the behaviour as one unit of work; ``x.answer`` is the XML of its answer's members."""
     if x.service == "ec2" and not x.emulator.is_seeded(x.account, x.region):
-        await x.emulator.seed(x.account, x.region)
-    assert x.operation is not None and x.behaviour is not None  # noqa: S101 - for the type checker: parsing has set them
-    dry = x.params.pop("DryRun", False)
-    work = _once_per_token if x.operation.takes_client_token and x.params.get("ClientToken") else _plainly
-    x.answer = await x.emulator.run(
-        x.account,
-        x.region,
-        partial(work, x, x.operation, x.behaviour),
-        action=x.action,
-        request_id=x.id,
-        dry=dry,
-        stale=x.fault.stale_ms / 1000 if x.fault else 0.0,
-    )
-    if dry:
-        raise ApiError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+        return _seed_and_run(x)
+    return _run(x)
 
 
-def _plainly(x: Exchange, operation: Operation, behaviour: Behaviour, call: Call) -> str:
-    return operation.write(behaviour(call, x.params))
+async def _seed_and_run(x: Exchange) -> None:
+    await x.emulator.seed(x.account, x.region)
+    await _run(x)
 
 
-def _once_per_token(x: Exchange, operation: Operation, behaviour: Behaviour, call: Call) -> str:
+def _run(x: Exchange) -> Awaitable[None]:
+    assert x.operation is not None  # noqa: S101 - for the type checker: parsing has set it
+    if x.params.pop("DryRun", False):
+        work = _only_dry
+    elif x.operation.takes_client_token and x.params.get("ClientToken"):
+        work = _once_per_token
+    else:
+        work = _plainly
+    stale = x.fault.stale_ms / 1000 if x.fault else 0.0
+    return x.emulator.run(x.account, x.region, partial(work, x), x.action, x.id, stale)
+
+
+def _plainly(x: Exchange, call: Call) -> None:
+    assert x.operation is not None and x.behaviour is not None  # noqa: S101 - as above
+    x.answer = x.operation.write(x.behaviour(call, x.params))
+
+
+def _only_dry(x: Exchange, call: Call) -> None:
+    _plainly(x, call)
+    raise ApiError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+
+
+def _once_per_token(x: Exchange, call: Call) -> None:
     """The first answer again for the same token and parameters; an error for other parameters."""
     token = x.params["ClientToken"]
     id = hashlib.sha256(f"{x.action}\n{token}".encode()).hexdigest()[:40]
@@ -54,12 +64,12 @@ def _once_per_token(x: Exchange, operation: Operation, behaviour: Behaviour, cal
                 "IdempotentParameterMismatch",
                 "The client token has been used before with other parameters.",
             )
-        return zlib.decompress(base64.b64decode(known["answer"])).decode()
-    answer = _plainly(x, operation, behaviour, call)
-    kept = base64.b64encode(zlib.compress(answer.encode(), 1)).decode()
+        x.answer = zlib.decompress(base64.b64decode(known["answer"])).decode()
+        return
+    _plainly(x, call)
+    kept = base64.b64encode(zlib.compress(x.answer.encode(), 1)).decode()
     call.cloud.put("client-token", id, {"digest": digest, "answer": kept, "at": call.timestamp()})
     _forget_old(call)
-    return answer
 
 
 def _digest(params: dict[str, Any]) -> str:

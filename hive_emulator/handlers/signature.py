@@ -13,11 +13,14 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from hive_emulator.errors import ApiError
 from hive_emulator.handlers.exchange import Request
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SKEW = 5 * 60  # seconds
@@ -161,18 +164,24 @@ def matches(request: Request, signed: Signed, secret: str) -> bool:
     scope = signed.scope
     digest = sha256(canonical(request, scope.headers).encode()).hexdigest()
     text = f"{ALGORITHM}\n{signed.timestamp}\n{scope.text}\n{digest}"
-    signing = signing_key(secret, scope.date, scope.region, scope.service).copy()
-    signing.update(text.encode())
-    return hmac.compare_digest(signing.hexdigest().encode(), signed.signature.encode("utf-8", "replace"))
+    started = _started(secret, scope.date, scope.region, scope.service)
+    inner, outer = started[0].copy(), started[1].copy()
+    inner.update(text.encode())
+    outer.update(inner.digest())
+    return hmac.compare_digest(outer.hexdigest().encode(), signed.signature.encode("utf-8", "replace"))
 
 
 @lru_cache(maxsize=256)
-def signing_key(secret: str, date: str, region: str, service: str) -> hmac.HMAC:
-    """The day's key, ready to sign with a copy of it. Four rounds of HMAC, so it is kept."""
+def _started(secret: str, date: str, region: str, service: str) -> tuple[_Hash, _Hash]:
+    """HMAC's two hashes with the day's key, which takes four rounds of HMAC, already in them: so it is kept.
+
+    hmac's own objects would do; copying one takes twice as long as all of the rest.
+    """
     key = f"AWS4{secret}".encode()
     for part in (date, region, service, "aws4_request"):
         key = hmac.digest(key, part.encode(), "sha256")
-    return hmac.new(key, digestmod="sha256")
+    block = key.ljust(64, b"\0")
+    return sha256(block.translate(hmac.trans_36)), sha256(block.translate(hmac.trans_5C))
 
 
 def canonical(request: Request, names: tuple[str, ...]) -> str:

@@ -8,11 +8,11 @@ import json
 import os
 from typing import TextIO
 
-from hive_emulator.handlers.access_log import AccessLog, Entry
+from hive_emulator.handlers.access_log import AccessLog, Entry, line
 
 
 def entry(id: str) -> Entry:
-    return Entry(0.0, id, "127.0.0.1", "000000000001", "eu-west-1", "ec2", "CreateVpc", 200, "OK", 0.001, 10, 20)
+    return (0.0, id, "127.0.0.1", "000000000001", "eu-west-1", "ec2", "CreateVpc", 200, "OK", 0.001, 10, 20)
 
 
 def ids(stream: io.StringIO) -> list[str]:
@@ -81,7 +81,7 @@ def test_a_stream_that_is_gone_is_no_trouble() -> None:
 
 
 def test_a_line_is_json_whatever_a_client_has_put_into_it() -> None:
-    odd = entry("one")._replace(action='GET /_hive/"\\\x00é', peer='fe80::1%"eth0', code='Odd"Code')
-    read = json.loads(odd.line())
-    assert (read["action"], read["peer"], read["code"]) == (odd.action, odd.peer, odd.code)
+    peer, action, code = 'fe80::1%"eth0', 'GET /_hive/"\\\x00é', 'Odd"Code'
+    read = json.loads(line((0.0, "one", peer, "1", "eu-west-1", "ec2", action, 404, code, 0.001, 10, 20)))
+    assert (read["action"], read["peer"], read["code"]) == (action, peer, code)
     assert (read["time"], read["ms"], read["in"], read["out"]) == ("1970-01-01T00:00:00Z", 1.0, 10, 20)
