@@ -67,6 +67,6 @@ def _check_lengths(key: str, value: str) -> None:
 
 def merged(old: Tags, new: Tags) -> Tags:
     """What CreateTags leaves on a resource: new values win, the order of the old ones stays."""
-    values = {tag["Key"]: tag["Value"] for tag in (*old, *new)}
-    check_count(len(values))
-    return [{"Key": key, "Value": value} for key, value in values.items()]
+    tags = {tag["Key"]: tag for tag in (*old, *new)}
+    check_count(len(tags))
+    return list(tags.values())
