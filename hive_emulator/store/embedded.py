@@ -8,7 +8,8 @@
    lock from one another all the time, which cost each request as much as all the rest.
 4. Now and then the journal is folded into SQLite's ``records``: the last word for each, together with the number of
    the last entry that is in there. What is read at the start is ``records``, and then the journal from there.
-5. When the disk refuses, every writer of the batch fails, and the state is read again from disk.
+5. When the disk refuses, every writer of the batch fails, and the state is read again from disk; until that has
+   worked, nobody is answered.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class EmbeddedStore:
         self._path = path
         self._batch: _Batch | None = None  # being collected
         self._unfolded = _LastWords()  # what only the journal holds
+        self._in_doubt = False  # the state shows what the disk has refused
 
     async def open(self) -> None:
         self._lock = _only_one(self._path)
@@ -114,10 +116,14 @@ class EmbeddedStore:
         """Nobody else writes here."""
 
     async def settled(self) -> None:
+        if self._in_doubt:
+            self._load_again()
         if self._batch is not None:
             await self._batch.written
 
     def commit(self, changes: Sequence[Change], unchanged: Callable[[], bool]) -> Awaitable[None]:
+        if self._in_doubt:
+            self._load_again()
         if not unchanged():
             raise Conflict
         batch = self._batch or _Batch()
@@ -129,7 +135,8 @@ class EmbeddedStore:
         return batch.written
 
     async def close(self) -> None:
-        await self.settled()
+        if self._batch is not None:
+            await self._batch.written
         self._journal.close()
         self._db.close()
         os.close(self._lock)
@@ -145,11 +152,9 @@ class EmbeddedStore:
         try:
             self._write(batch)
         except Exception as error:  # whatever it is, nobody may be left waiting
-            failed = StoreFailed(f"{self._path} can't be written: {error}")
-            try:
-                self._load()  # the disk's word counts
-            finally:
-                batch.written.set_exception(failed)
+            batch.written.set_exception(StoreFailed(f"{self._path} can't be written: {error}"))
+            self._in_doubt = True
+            self._load()  # the disk's word counts
             return
         if not batch.written.done():  # a job that was stopped at the very end
             batch.written.set_result(None)
@@ -178,6 +183,15 @@ class EmbeddedStore:
         self.state.clear()
         self.state.apply(kept)
         self.state.apply(later)
+        self._in_doubt = False
+
+    def _load_again(self) -> None:
+        """Whoever comes here has seen what can't be relied on, and must look again."""
+        try:
+            self._load()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreFailed(f"{self._path} can't be read: {error}") from error
+        raise Conflict
 
     def _write(self, batch: _Batch) -> None:
         text = batch.text()

@@ -330,6 +330,34 @@ def test_when_the_disk_refuses_the_state_shows_what_the_disk_has(tmp_path: Path)
     run(test)
 
 
+def test_when_the_disk_can_not_even_be_read_nobody_is_answered_from_what_it_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("Input/output error")
+
+    async def test() -> None:
+        async with opened("embedded", tmp_path) as store:
+            await put(store, "vpc", "vpc-1", {"n": 1})
+            asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # it is logged, too
+            with monkeypatch.context() as broken:
+                broken.setattr(journal, "_sync", refuse)
+                broken.setattr(journal.Journal, "read", refuse)
+                with pytest.raises(StoreFailed, match="can't be written"):
+                    await put(store, "vpc", "vpc-2", {"n": 2})
+                for _ in range(2):
+                    with pytest.raises(StoreFailed, match="can't be read: Input/output error"):
+                        await store.settled()
+                    with pytest.raises(StoreFailed, match="can't be read: Input/output error"):
+                        await put(store, "vpc", "vpc-3", {"n": 3})
+            with pytest.raises(Conflict):
+                await store.settled()
+            await put(store, "vpc", "vpc-3", {"n": 3})
+            assert [row[3] for row in contents(store)] == ["vpc-1", "vpc-3"]
+
+    run(test)
+
+
 def test_what_can_not_be_written_down_is_refused_and_holds_up_nobody(tmp_path: Path) -> None:
     async def test() -> None:
         async with opened("embedded", tmp_path) as store:
