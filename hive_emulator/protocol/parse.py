@@ -54,7 +54,7 @@ def fields(raw: bytes, given: Given | None = None) -> Given:
             name, _, value = pair.partition("=")
             if escaped:
                 name, value = _unquoted(name), _unquoted(value)
-            if name in given:
+            if name in given and name:
                 raise _malformed(f"The parameter {name[:60]} is given twice")
             given[name] = value
     except UnicodeDecodeError:
@@ -81,6 +81,8 @@ def _tree(names: Iterable[str]) -> dict[str, Node]:
     for name in names:
         if len(name) > MAX_NAME:
             raise _malformed(f"A parameter name is longer than {MAX_NAME:,} characters")
+        if name.startswith("."):
+            raise _unknown(name)
         *path, leaf = name.split(".")
         branch = root
         for part in path:

@@ -95,6 +95,11 @@ def test_an_unknown_parameter_names_itself() -> None:
     assert refused("DescribeVpcs", "Filter.1.Name=a&Filter.1.Valeu.1=b")[1] == (
         "The parameter Filter.1.Valeu is not recognized"
     )
+    assert refused("DescribeVpcs", ".DryRun=true")[1] == "The parameter .DryRun is not recognized"
+
+
+def test_what_has_no_name_is_no_parameter() -> None:
+    assert read("DescribeVpcs", "&&VpcId.1=a&&=x&=y") == {"VpcIds": ["a"]}
 
 
 def test_a_missing_parameter_is_named_as_the_client_writes_it() -> None:
