@@ -134,11 +134,11 @@ def _fault(given: Any, number: int) -> Fault:
             raise FaultsError(f"fault {number}: {name} is {value!r}, expected {known[name]}")
         if name in _RANGES and isinstance(value, (int, float)):
             _check_range(number, name, value)
-    _check_action(number, given["action"])
+    _check_action(number, given["action"], bool(given.get("stale_ms")))
     return Fault(**given)
 
 
-def _check_action(number: int, pattern: str) -> None:
+def _check_action(number: int, pattern: str, stale: bool) -> None:
     """Refuses what fits no call there is: such a fault would never be met, and nobody would know."""
     from hive_emulator.emulator import load_actions  # which needs this module
 
@@ -148,6 +148,8 @@ def _check_action(number: int, pattern: str) -> None:
         near = difflib.get_close_matches(pattern, names, 1)
         hint = f"did you mean {near[0]}?" if near else "expected a name or a pattern such as Describe*"
         raise FaultsError(f"fault {number}: no call fits the action '{pattern}'; {hint}")
+    if stale and not any(fnmatchcase(name, pattern) and name.startswith("Describe") for name in names):
+        raise FaultsError(f"fault {number}: stale_ms is for a Describe, which '{pattern}' does not fit")
 
 
 def _check_range(number: int, name: str, value: float) -> None:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -32,14 +32,11 @@ async def _seed_and_run(x: Exchange) -> None:
 
 def _run(x: Exchange) -> Awaitable[None]:
     assert x.operation is not None  # noqa: S101 - for the type checker: parsing has set it
-    if x.params.pop("DryRun", False):
-        work = _only_dry
-    elif x.operation.takes_client_token and x.params.get("ClientToken"):
-        work = _once_per_token
-    else:
-        work = _plainly
-    stale = x.fault.stale_ms / 1000 if x.fault else 0.0
-    return x.emulator.run(x.account, x.region, partial(work, x), x.action, x.id, stale)
+    dry = x.params.pop("DryRun", False)
+    work = partial(_once_per_token if x.operation.takes_client_token and x.params.get("ClientToken") else _plainly, x)
+    # Only for a Describe: what changes something and did not see all of it would make things twice.
+    stale = x.fault.stale_ms / 1000 if x.fault and x.action.startswith("Describe") else 0.0
+    return x.emulator.run(x.account, x.region, partial(_only_dry, work) if dry else work, x.action, x.id, stale)
 
 
 def _plainly(x: Exchange, call: Call) -> None:
@@ -47,8 +44,8 @@ def _plainly(x: Exchange, call: Call) -> None:
     x.answer = x.operation.write(x.behaviour(call, x.params))
 
 
-def _only_dry(x: Exchange, call: Call) -> None:
-    _plainly(x, call)
+def _only_dry(work: Callable[[Call], None], call: Call) -> None:
+    work(call)
     raise ApiError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
 
 

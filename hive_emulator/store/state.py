@@ -98,6 +98,7 @@ class State:
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Write all ``changes``."""
+        now = 0.0 if self._births is None else time.monotonic()
         for account, region, kind, id, record in changes:
             tables = self.tables(account, region)
             table = tables.get(kind)
@@ -106,7 +107,7 @@ class State:
             if record is not None and type(record) is not Record:
                 record = Record(record)
             if self._births is not None and record is not None and id not in table.records:
-                self._births[account, region, kind, id] = time.monotonic()
+                self._births[account, region, kind, id] = now
             table.write(id, record)
 
     def clear(self) -> None:
@@ -118,10 +119,10 @@ class State:
         self._births = (self._births or {}) if wanted else None
 
     def born_within(self, account: str, region: str, seconds: float) -> set[tuple[str, str]]:
-        """(kind, id) of what came into being less than ``seconds`` ago."""
-        young = time.monotonic() - seconds
-        births = (self._births or {}).items()
-        return {key[2:] for key, born in births if born > young and key[:2] == (account, region)}
+        """(kind, id) of what came into being less than ``seconds`` ago, and not with the account and region itself."""
+        place, young, births = (account, region), time.monotonic() - seconds, self._births or {}
+        seeded = births.get((account, region, "meta", "seeded"))
+        return {key[2:] for key, born in births.items() if young < born != seeded and key[:2] == place}
 
     def sizes(self) -> Iterator[tuple[str, str, str, int]]:
         """(account, region, kind, number of records)."""

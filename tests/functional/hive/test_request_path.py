@@ -119,7 +119,10 @@ def test_the_same_token_gives_the_same_volume_and_other_parameters_are_refused(e
     wanted = {"AvailabilityZone": "ap-southeast-2a", "Size": 3, "ClientToken": "token-1"}
     first = ec2.create_volume(**wanted)
     assert ec2.create_volume(**wanted)["VolumeId"] == first["VolumeId"]
-    assert refused(ec2.create_volume, **{**wanted, "Size": 4}) == ("IdempotentParameterMismatch", 400)
+    for dry in (False, True):
+        other = {**wanted, "Size": 4, "DryRun": dry}
+        assert refused(ec2.create_volume, **other) == ("IdempotentParameterMismatch", 400)
+    assert refused(ec2.create_volume, **wanted, DryRun=True) == ("DryRunOperation", 412)
     assert ec2.create_volume(**{**wanted, "ClientToken": "token-2"})["VolumeId"] != first["VolumeId"]
 
 
@@ -202,6 +205,20 @@ def test_what_was_just_created_is_not_seen_for_a_while(ec2: Any, faults: Any) ->
     assert made not in [vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"]]
     faults({"action": "Describe*", "stale_ms": 1})
     assert ec2.describe_vpcs(VpcIds=[made])["Vpcs"][0]["VpcId"] == made
+
+
+def test_what_changes_something_sees_all_of_it_whatever_a_describe_sees(ec2: Any, faults: Any) -> None:
+    faults({"action": "*", "stale_ms": 3_600_000})
+    wanted = {"AvailabilityZone": "ap-southeast-2a", "Size": 3, "ClientToken": "just-made"}
+    made = ec2.create_volume(**wanted)["VolumeId"]
+    assert ec2.create_volume(**wanted)["VolumeId"] == made
+    assert ec2.delete_volume(VolumeId=made)["ResponseMetadata"]["HTTPStatusCode"] == 200
+
+
+def test_what_is_there_from_the_start_is_seen_at_once(hive: RunningHive, faults: Any) -> None:
+    faults({"action": "Describe*", "stale_ms": 3_600_000})
+    fresh = hive.client("ec2", region="eu-north-1")
+    assert [vpc["IsDefault"] for vpc in fresh.describe_vpcs()["Vpcs"]] == [True]
 
 
 def test_a_chance_of_none_never_strikes(ec2: Any, faults: Any) -> None:

@@ -64,3 +64,9 @@ def test_what_is_no_list_of_faults_is_refused(text: str) -> None:
 def test_a_fault_that_no_call_would_ever_meet_is_refused(action: str, hint: str) -> None:
     with pytest.raises(faults.FaultsError, match=f"no call fits the action '{re.escape(action)}'; .*{hint}"):
         faults.read(json.dumps([{"action": action, "drop": True}]))
+
+
+def test_what_only_a_describe_does_is_refused_for_others() -> None:
+    with pytest.raises(faults.FaultsError, match="stale_ms is for a Describe, which 'Create\\*' does not fit"):
+        faults.read('[{"action": "Create*", "stale_ms": 500}]')
+    assert faults.read('[{"action": "*", "stale_ms": 500}]')
