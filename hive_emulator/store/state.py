@@ -119,7 +119,7 @@ class State:
         self._births = (self._births or {}) if wanted else None
 
     def born_within(self, account: str, region: str, seconds: float) -> set[tuple[str, str]]:
-        """(kind, id) of what came into being less than ``seconds`` ago, and not with the account and region itself."""
+        """(kind, id) of what came into being less than ``seconds`` ago, but not with the region itself."""
         place, young, births = (account, region), time.monotonic() - seconds, self._births or {}
         seeded = births.get((account, region, "meta", "seeded"))
         return {key[2:] for key, born in births.items() if young < born != seeded and key[:2] == place}
