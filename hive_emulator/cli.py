@@ -73,10 +73,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 # Errors whose text is for the user. By name, so that a command does not import what it does not need.
-_EXPECTED = ("UsageError", "KeysError", "StoreFailed", "FaultsError", "RemoteError")
+_EXPECTED = ("UsageError", "KeysError", "StoreFailed", "RemoteError")
 
 
 def _serve(arguments: argparse.Namespace) -> int:
+    from hive_emulator.faults import FaultsError
     from hive_emulator.serve import Options, run
 
     if not 0 <= arguments.port <= 65535:
@@ -94,6 +95,8 @@ def _serve(arguments: argparse.Namespace) -> int:
                 quiet=arguments.quiet,
             )
         )
+    except FaultsError as error:
+        raise UsageError(f"--faults {arguments.faults}: {error}") from error
     except OSError as error:
         raise UsageError(f"--data-dir {arguments.data_dir} can't be used: {error.strerror}") from error
     except ValueError as error:
@@ -147,8 +150,6 @@ def _faults(arguments: argparse.Namespace) -> list[Fault]:
         return faults.read(arguments.faults.read_bytes())
     except OSError as error:
         raise UsageError(f"--faults {arguments.faults}: {error.strerror}") from error
-    except faults.FaultsError as error:
-        raise UsageError(f"--faults {arguments.faults}: {error}") from error
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
-from hive_emulator.action import Call
+from hive_emulator.action import Call, registry
 from hive_emulator.cloud import Cloud
 from hive_emulator.config import CloudConfig
 from hive_emulator.errors import ApiError
-from hive_emulator.faults import Fault, Faults
+from hive_emulator.faults import Fault, Faults, check_actions
 from hive_emulator.handlers.access_log import AccessLog
 from hive_emulator.handlers.auth import Patience
 from hive_emulator.keys import Key
@@ -117,7 +117,8 @@ class Emulator:
         await self.run(account, region, _once(defaults.seed))
 
     def set_faults(self, faults: list[Fault]) -> None:
-        """Replace the faults that are played."""
+        """Replace the faults that are played, unless one of them fits no action that is loaded."""
+        check_actions(faults, [name for _, name in registry()])
         self.faults.set(faults)
         self.store.state.note_births(self.faults.stale)
 

@@ -16,12 +16,11 @@ from __future__ import annotations
 import difflib
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any
 
-from hive_emulator.action import registry
 from hive_emulator.errors import ApiError
 
 
@@ -134,25 +133,22 @@ def _fault(given: Any, number: int) -> Fault:
             raise FaultsError(f"fault {number}: {name} is {value!r}, expected {known[name]}")
         if name in _RANGES and isinstance(value, (int, float)):
             _check_range(number, name, value)
-    _check_action(number, given["action"], bool(given.get("stale_ms")))
     return Fault(**given)
-
-
-def _check_action(number: int, pattern: str, stale: bool) -> None:
-    """Refuses what fits no call there is: such a fault would never be met, and nobody would know."""
-    from hive_emulator.emulator import load_actions  # which needs this module
-
-    load_actions()
-    names = [action for _, action in registry()]
-    if not any(fnmatchcase(name, pattern) for name in names):
-        near = difflib.get_close_matches(pattern, names, 1)
-        hint = f"did you mean {near[0]}?" if near else "expected a name or a pattern such as Describe*"
-        raise FaultsError(f"fault {number}: no call fits the action '{pattern}'; {hint}")
-    if stale and not any(fnmatchcase(name, pattern) and name.startswith("Describe") for name in names):
-        raise FaultsError(f"fault {number}: stale_ms is for a Describe, which '{pattern}' does not fit")
 
 
 def _check_range(number: int, name: str, value: float) -> None:
     low, high = _RANGES[name]
     if not low <= value <= high:
         raise FaultsError(f"fault {number}: {name} is {value!r}, expected {low:g} to {high:g}")
+
+
+def check_actions(faults: Sequence[Fault], names: Collection[str]) -> None:
+    """Refuses what fits no call there is: such a fault would never be met, and nobody would know."""
+    for number, fault in enumerate(faults, 1):
+        met = [name for name in names if fnmatchcase(name, fault.action)]
+        if not met:
+            near = difflib.get_close_matches(fault.action, names, 1)
+            hint = f"did you mean {near[0]}?" if near else "expected a name or a pattern such as Describe*"
+            raise FaultsError(f"fault {number}: no call fits the action '{fault.action}'; {hint}")
+        if fault.stale_ms and not any(name.startswith("Describe") for name in met):
+            raise FaultsError(f"fault {number}: stale_ms is for a Describe, which '{fault.action}' does not fit")

@@ -164,6 +164,7 @@ def test_a_data_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
         (["--on-launch", "run 'this"], '--on-launch is "run \'this", which is no command: No closing quotation'),
         (["--on-stop", " "], "--on-stop is empty, expected a command"),
         (["--faults", "/no/such/file"], "--faults /no/such/file: No such file or directory"),
+        (["--faults", "/dev/null"], "--faults /dev/null: not JSON"),
         (["--host", "192.0.2.1"], "can't listen on 192.0.2.1:0: Cannot assign requested address.\n"),
         (["--store", "nats://me:sekret@127.0.0.1:1"], "no NATS server at nats://127.0.0.1:1: "),
     ],
@@ -174,6 +175,14 @@ def test_a_wrong_option_is_explained(tmp_path: Path, options: list[str], words: 
     assert words in failed.stderr
     assert "Traceback" not in failed.stderr
     assert "sekret" not in failed.stderr
+
+
+def test_a_fault_that_no_call_would_ever_meet_is_refused_at_the_start(tmp_path: Path) -> None:
+    given = tmp_path / "faults.json"
+    given.write_text('[{"action": "CreateVpcs", "drop": true}]')
+    failed = command("serve", "--port", "0", "--faults", str(given), folder=tmp_path, check=False)
+    words = "fault 1: no call fits the action 'CreateVpcs'; did you mean CreateVpc?\n"
+    assert (failed.returncode, failed.stderr) == (1, f"hive-emulator: --faults {given}: {words}")
 
 
 def test_half_a_key_in_the_environment_is_refused_by_name(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import re
 import pytest
 
 from hive_emulator import faults
+from hive_emulator.emulator import Emulator, load_actions
 from hive_emulator.faults import Faults
+from hive_emulator.store.memory import MemoryStore
 
 
 def in_force(*given: dict, chance: float = 0.5) -> Faults:
@@ -62,11 +64,20 @@ def test_what_is_no_list_of_faults_is_refused(text: str) -> None:
     [("CreateVpcs", "did you mean CreateVpc"), ("createvpc", "did you mean"), ("Sing*", "Describe")],
 )
 def test_a_fault_that_no_call_would_ever_meet_is_refused(action: str, hint: str) -> None:
-    with pytest.raises(faults.FaultsError, match=f"no call fits the action '{re.escape(action)}'; .*{hint}"):
-        faults.read(json.dumps([{"action": action, "drop": True}]))
+    emulator = with_actions()
+    emulator.set_faults(faults.read('[{"action": "Describe*", "hang": true}]'))
+    given = faults.read(json.dumps([{"action": "CreateVpc"}, {"action": action, "drop": True}]))
+    with pytest.raises(faults.FaultsError, match=f"fault 2: no call fits the action '{re.escape(action)}'; .*{hint}"):
+        emulator.set_faults(given)
+    assert [fault["action"] for fault in emulator.faults.listed()] == ["Describe*"]
 
 
 def test_what_only_a_describe_does_is_refused_for_others() -> None:
     with pytest.raises(faults.FaultsError, match="stale_ms is for a Describe, which 'Create\\*' does not fit"):
-        faults.read('[{"action": "Create*", "stale_ms": 500}]')
-    assert faults.read('[{"action": "*", "stale_ms": 500}]')
+        with_actions().set_faults(faults.read('[{"action": "Create*", "stale_ms": 500}]'))
+    with_actions().set_faults(faults.read('[{"action": "*", "stale_ms": 500}]'))
+
+
+def with_actions() -> Emulator:
+    load_actions()
+    return Emulator(MemoryStore())
