@@ -30,7 +30,6 @@ class VaultLogin:
         self._lock = threading.Lock()
         self._client: Any = None
         self._unwrapped = ""
-        self.logins = 0
         self.token_seconds = 0.0  # how long the login lives without being renewed; 0 for ever
         self.renewable = False
 
@@ -115,7 +114,6 @@ class VaultLogin:
                 client = self._connect()
                 self._login(client)
                 self._client = client
-                self.logins += 1
             return self._client
 
     def _connect(self) -> Any:
