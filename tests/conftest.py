@@ -1,4 +1,4 @@
-"""For all tests: markers by folder, no network beyond this machine, and Salt kept from breaking imports."""
+"""For all tests: no network beyond this machine, and Salt kept from breaking imports."""
 
 from __future__ import annotations
 
@@ -28,13 +28,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """tests/functional and tests/integration are marked as what they are."""
+    """Not ours: Salt's clients leave sockets and event loops to the garbage collector."""
     for item in items:
-        kind = item.path.relative_to(HERE).parts[0]
-        if kind in ("functional", "integration"):
-            item.add_marker(kind)
-        if kind == "integration":
-            # Not ours: Salt's clients leave sockets and event loops to the garbage collector.
+        if item.path.is_relative_to(HERE / "integration"):
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
 

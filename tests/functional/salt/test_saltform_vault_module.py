@@ -9,8 +9,6 @@ from tests.support.openbao import dev_server, real_server
 from tests.support.planted import report, search_files, search_text
 from tests.support.salt_local import ROOT, SaltCall
 
-pytestmark = pytest.mark.functional
-
 
 @pytest.fixture
 def salt(tmp_path):

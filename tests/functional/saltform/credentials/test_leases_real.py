@@ -18,8 +18,6 @@ from saltform.errors import CredentialError
 from tests.support.credentials import component, source
 from tests.support.postgres import postgres
 
-pytestmark = pytest.mark.functional
-
 CREATE = "CREATE ROLE \"{{name}}\" WITH LOGIN PASSWORD '{{password}}' VALID UNTIL '{{expiration}}';"
 READS = 'path "database/creds/*" { capabilities = ["read"] }\n'
 REVOKES = 'path "sys/leases/revoke" { capabilities = ["update"] }\n'

@@ -6,8 +6,6 @@ import hashlib
 import json
 from datetime import datetime, timedelta, timezone
 
-import pytest
-
 from saltform.credentials.lender import Lender, takes_ephemeral
 from saltform.process import RealProcesses
 from saltform.process.scripted import Answer, ScriptedProcesses
@@ -15,8 +13,6 @@ from saltform.terraform import binary
 from tests.support.credentials import component, source
 from tests.support.plain_terraform import PlainTerraform
 from tests.support.planted import report, search_files
-
-pytestmark = pytest.mark.functional
 
 ROOT = {
     "variable": {

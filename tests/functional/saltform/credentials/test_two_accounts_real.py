@@ -13,8 +13,6 @@ from tests.support.planted import CommandLines, report, search_files
 from tests.support.seaweedfs import s3_server
 from tests.support.world import statuses
 
-pytestmark = pytest.mark.functional
-
 STATE = {
     "AWS_ACCESS_KEY_ID": "AKIASTATEACCOUNT0001",
     "AWS_SECRET_ACCESS_KEY": "secret/of+the/state+account/0123456789",

@@ -16,8 +16,6 @@ from saltform.errors import CredentialError
 from tests.support.openbao import free_port, real_server
 from tests.support.planted import CommandLines, report, search_files, search_text
 
-pytestmark = pytest.mark.functional
-
 OWNERS = ("first@example.com", "second@example.com")
 
 

@@ -25,8 +25,6 @@ from saltform.operations.status import status
 from tests.support.openbao import dev_server
 from tests.support.planted import CommandLines, report, search_files, search_text
 
-pytestmark = pytest.mark.functional
-
 LINES = [f"{n}pLaNtEdKeyLine/{'abcDEF+' * 6}{n}" for n in range(3)]
 KEY = "\n".join(["-----BEGIN PRIVATE KEY-----", *LINES, "-----END PRIVATE KEY-----"])
 SECRETS = {

@@ -16,7 +16,6 @@ import pytest
 from saltform.errors import BinaryError, WorkspaceError
 from saltform.process import Cancel, RealProcesses, Result
 
-pytestmark = pytest.mark.functional
 ENV = {"PATH": os.environ["PATH"]}
 
 

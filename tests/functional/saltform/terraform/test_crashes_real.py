@@ -9,8 +9,6 @@ from saltform.process import RealProcesses
 from saltform.terraform import apply, binary, init, planning, show, validate
 from saltform.terraform.binary import Binary
 
-pytestmark = pytest.mark.functional
-
 
 @pytest.fixture
 def broken(make_session, tmp_path):

@@ -20,8 +20,6 @@ from saltform.errors import Cancelled, TerraformError, Timeout
 from saltform.terraform import apply, init, planning
 from saltform.terraform.binary import Binary
 
-pytestmark = pytest.mark.functional
-
 # `first` is quick, `slow` writes its process id and works on (terraform ends it when it is interrupted itself),
 # `last` must never be begun.
 COMMAND = "echo $$ > pid; while [ ! -e go ]; do sleep 0.05; done"

@@ -13,7 +13,6 @@ import pytest
 from saltform.process import RealProcesses
 from saltform.terraform import apply, binary, init, planning
 
-pytestmark = pytest.mark.functional
 OPEN = ("2", "257", "56")  # the numbers of open and openat on amd64 and arm64
 
 

@@ -25,8 +25,6 @@ from saltform.terraform import (
 )
 from saltform.terraform.session import run_json, run_text
 
-pytestmark = pytest.mark.functional
-
 ROOT = {
     "variable": {"size": {"default": 1}},
     "resource": {

@@ -12,8 +12,6 @@ from saltform.config.types import Settings
 from saltform.errors import TerraformError
 from saltform.terraform import init, mirror, version
 
-pytestmark = pytest.mark.functional
-
 SOURCE = "registry.terraform.io/hashicorp/aws"
 
 

@@ -6,8 +6,6 @@ import pytest
 
 from saltform.terraform import apply, init, planning
 
-pytestmark = pytest.mark.functional
-
 ROOT = """
 variable "cidr" { default = "from the root" }
 

@@ -11,8 +11,6 @@ import pytest
 from saltform.errors import TerraformError
 from saltform.terraform import apply, force_unlock, init, planning
 
-pytestmark = pytest.mark.functional
-
 
 class Backend(http.server.BaseHTTPRequestHandler):
     """State and lock in memory, as Terraform's http backend wants them."""

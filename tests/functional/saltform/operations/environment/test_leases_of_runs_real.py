@@ -13,8 +13,6 @@ from saltform.operations.run.services import Services
 from saltform.runlog import RunRecord, locks
 from tests.support.openbao import dev_server
 
-pytestmark = pytest.mark.functional
-
 MODULE = 'variable "psk" { type = string }\nresource "terraform_data" "this" { triggers_replace = sha256(var.psk) }\n'
 
 
