@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,9 @@ def test_a_deploy_imports_what_lends_plans_and_starts_only_when_something_has_ch
     heavy = ("saltform.credentials", "saltform.plan", "saltform.policy", "saltform.terraform.session", "salt.")
     heavy += tuple(f"saltform.operations.{room}" for room in ("approval.", "fleet.", "release.", "step."))
     assert not [name for name in done.stdout.split() if name.startswith(heavy)]
+
+
+def test_no_two_files_of_tests_have_one_name():
+    """They are modules without a package: `pytest` on the whole tree would import only the first of them."""
+    names = Counter(path.name for path in modules("tests") if path.name.startswith("test_"))
+    assert not [name for name, times in names.items() if times > 1]
