@@ -91,12 +91,12 @@ class UnknownName(SaltformError):
 class CycleError(SaltformError):
     """Components that need each other in a circle."""
 
-    def __init__(self, path: list[str], where: str = "") -> None:
+    def __init__(self, path: list[str]) -> None:
         self.path = path
         super().__init__(
             "components need each other in a circle",
             " → ".join(path),
-            f"remove one `needs` or `inputs` edge on this path{' in ' + where if where else ''}",
+            "remove one `needs` or `inputs` edge on this path",
             cycle=path,
         )
 

@@ -19,7 +19,7 @@ from saltform.credentials.vault import VaultSource
 from saltform.credentials.vault_login import VaultLogin
 from saltform.errors import CredentialError, SaltformError
 from saltform.files import make_folder
-from saltform.process import Processes, RealProcesses
+from saltform.process import RealProcesses
 
 TIMEOUT = 60.0
 EMPTY = {"state": "about to be initialised"}  # what a safe in Vault holds until there are keys
@@ -101,11 +101,10 @@ class VaultSafe:
 class GpgSafe:
     """A file that only the owners of the named keys can read. The plain text is in a pipe, never in a file."""
 
-    def __init__(self, settings: Mapping[str, Any], processes: Processes | None = None) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
         self._file = Path(settings["file"])
         self._recipients = [str(name) for name in settings["recipients"]]
         self._home = ["--homedir", str(settings["home"])] if settings.get("home") else []
-        self._processes = processes or RealProcesses()
         self.name = f"{self._file} for {', '.join(self._recipients)}"
 
     def prepare(self) -> None:
@@ -147,7 +146,7 @@ class GpgSafe:
         said: list[str] = []
         complained: list[str] = []
         try:
-            result = self._processes.run(
+            result = RealProcesses().run(
                 ["gpg", "--batch", "--no-tty", "--quiet", *self._home, *arguments],
                 cwd=Path("/"),
                 env=dict(os.environ),

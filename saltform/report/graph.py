@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from saltform.graph import Graph
-from saltform.report.style import COLOURS, MARKS
+from saltform.report.style import COLOURS
 from saltform.report.words import clean, plural
 from saltform.status import Status
 
 NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
 
 
-def tree(graph: Graph, statuses: Mapping[str, str] = NOTHING_KNOWN) -> str:
+def tree(graph: Graph) -> str:
     """A tree in which every component stands once, below the last of its needs; its other needs are named."""
     reduced = graph.reduced()
     place = {name: number for number, name in enumerate(reduced.order())}
@@ -31,8 +31,7 @@ def tree(graph: Graph, statuses: Mapping[str, str] = NOTHING_KNOWN) -> str:
     while todo:
         name, lead, indent = todo.pop()
         also = [clean(need) for need in reduced.needs[name] if need != parents[name]] if name in parents else []
-        mark = f"{MARKS[Status(statuses[name])]} " if name in statuses else ""
-        lines.append(f"{lead}{mark}{clean(name)}" + (f"  (also needs {', '.join(also)})" if also else ""))
+        lines.append(f"{lead}{clean(name)}" + (f"  (also needs {', '.join(also)})" if also else ""))
         below = children.get(name, [])
         for child in reversed(below):
             last = child == below[-1]
@@ -40,20 +39,15 @@ def tree(graph: Graph, statuses: Mapping[str, str] = NOTHING_KNOWN) -> str:
     return "\n".join([*lines, "", _size(graph)])
 
 
-def dot(graph: Graph, title: str = "", statuses: Mapping[str, str] = NOTHING_KNOWN) -> str:
+def dot(graph: Graph) -> str:
     """For Graphviz and everything that reads its language."""
     lines = [
-        f"digraph {_quoted(title or 'components')} {{",
+        "digraph components {",
         "  rankdir=LR;",
         '  node [shape=box, style="rounded,filled", fillcolor="#f6f8fa", color="#8c959f"];',
         '  edge [color="#8c959f"];',
     ]
-    for name in graph.needs:
-        colour = ""
-        if name in statuses:
-            fill, line = COLOURS[Status(statuses[name])]
-            colour = f' [fillcolor="{fill}", color="{line}"]'
-        lines.append(f"  {_quoted(name)}{colour};")
+    lines += [f"  {_quoted(name)};" for name in graph.needs]
     lines += [f"  {_quoted(need)} -> {_quoted(name)};" for need, name in edges(graph)]
     return "\n".join([*lines, "}"])
 

@@ -55,7 +55,7 @@ def draw(graph: Graph, title: str, statuses: Mapping[str, str]) -> str:
         raise SaltformError(
             "too many components for a picture",
             f"found {len(graph)}, a picture is readable and quickly made up to {MOST}",
-            "choose some with components=, or use the text, dot or mermaid format",
+            "format=tree, format=dot and format=mermaid have no such limit",
         )
     picture = lay_out(graph.reduced())
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN

@@ -30,6 +30,7 @@ _NAMES = (
     "https_proxy",
     "no_proxy",
 )
+TIMEOUT = 300.0  # seconds for one git command
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,6 @@ class GitModules:
 
     cache: Path
     processes: Processes
-    timeout: float = 300.0
 
     def fetch(self, reference: str) -> Path:
         """The folder of a reference at its present commit."""
@@ -95,7 +95,7 @@ class GitModules:
         return True
 
     def _git(self, reference: str, folder: Path, *arguments: str) -> str:
-        code, said, complaint = run_git(self.processes, folder, arguments, {}, self.timeout)
+        code, said, complaint = run_git(self.processes, folder, arguments, {}, TIMEOUT)
         if code != 0:
             raise ModuleError(
                 f"git can't resolve {reference!r}",
