@@ -17,9 +17,7 @@ DEFAULT_REGION = "ap-southeast-2"
 class CloudConfig:
     """Settings of one emulator. ``capacity`` and ``quotas`` may change while it runs (admin call)."""
 
-    system_account: str = SYSTEM_ACCOUNT
     account: str | None = None  # the first one's; None: as the keys say
-    region: str = DEFAULT_REGION
     # How many instances of a type may exist per region: {"g5.xlarge": 0}. Types not named have no limit.
     capacity: dict[str, int] = field(default_factory=dict)
     # Quotas by name, per account and region: "instances", "vcpus", "vpcs", "addresses", "volumes-gib", …

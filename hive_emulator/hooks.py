@@ -27,6 +27,7 @@ log = logging.getLogger("hive_emulator")
 
 EVENTS = ("launch", "terminate", "stop", "start", "reboot")
 TIMEOUT = 300.0  # seconds that a command may take
+PARALLEL = 8  # commands at once
 _LAST_BYTES = 4096  # of its output, to find the last line in
 
 
@@ -36,7 +37,6 @@ class Hooks:
 
     commands: dict[str, list[str]]
     timeout: float = TIMEOUT
-    parallel: int = 8
     # Weak: a lock is here as long as some command of its instance runs or waits, and no longer.
     _order: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary, repr=False)
     _room: asyncio.Semaphore | None = field(default=None, repr=False)
@@ -45,7 +45,7 @@ class Hooks:
         """Run the command of ``event``; returns why it failed, or None."""
         id = instance.get("InstanceId", "")
         turn = self._order.setdefault(id, asyncio.Lock())
-        self._room = self._room or asyncio.Semaphore(self.parallel)
+        self._room = self._room or asyncio.Semaphore(PARALLEL)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(turn)
             await stack.enter_async_context(self._room)

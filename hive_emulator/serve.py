@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hive_emulator import certificates, keys
-from hive_emulator.config import CloudConfig
+from hive_emulator.config import DEFAULT_REGION, CloudConfig
 from hive_emulator.ec2 import interrupted
 from hive_emulator.emulator import Emulator, load_actions
 from hive_emulator.faults import Fault
@@ -98,7 +98,7 @@ def _announce(options: Options, port: int) -> None:
     scheme = "http" if options.http else "https"
     host = f"[{options.host}]" if ":" in options.host else options.host
     endpoint = f"{scheme}://{host}:{port}"
-    note = {"endpoint": endpoint, "region": options.config.region, "pid": os.getpid()}
+    note = {"endpoint": endpoint, "region": DEFAULT_REGION, "pid": os.getpid()}
     (options.data_dir / "endpoint.json").write_text(json.dumps(note) + "\n", encoding="utf-8")
     trust = "" if options.http else f"; trust it with AWS_CA_BUNDLE={shlex.quote(str(options.data_dir / 'ca.pem'))}"
     command = f'eval "$(hive-emulator env --data-dir {shlex.quote(str(options.data_dir))})"'

@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,6 @@ class RunningHive:
     region: str = DEFAULT_REGION
     account: str = FIRST_ACCOUNT
     ca: Path | None = None
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def client(self, service: str, region: str | None = None, **more: Any) -> Any:
         """A boto3 client; give ``access_key`` and ``secret_key`` for another account."""
@@ -197,10 +196,9 @@ class Desk:
         account: str = FIRST_ACCOUNT,
         region: str = DEFAULT_REGION,
         config: CloudConfig | None = None,
-        seed: bool = True,
     ) -> None:
         load_actions()
-        self.account, self.region, self._seed = account, region, seed
+        self.account, self.region = account, region
         self.emulator = Emulator(MemoryStore(), config)
 
     def __call__(self, action: str, service: str = "ec2", **params: Any) -> dict[str, Any]:
@@ -208,8 +206,7 @@ class Desk:
 
     async def _run(self, action: str, service: str, params: dict[str, Any]) -> dict[str, Any]:
         behaviour = registry()[service, action]
-        if self._seed:
-            await self.emulator.seed(self.account, self.region)
+        await self.emulator.seed(self.account, self.region)
         answer = await self.emulator.run(
             self.account, self.region, lambda call: behaviour(call, params), action=action
         )

@@ -77,7 +77,7 @@ def describe_images(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     if wanted:
         found = [find(call, one) for one in dict.fromkeys(wanted)]
     else:
-        found = [*call.cloud.all("image"), *stock.images(call.config.system_account).values()]
+        found = [*call.cloud.all("image"), *stock.images().values()]
     found = [one for one in found if _owned(call, one, params) and _executable(call, one, params)]
     found = filters.apply(found, params.get("Filters"), FILTERS)
     return paging.page("Images", found, params, "ImageId")
@@ -162,7 +162,7 @@ def _delete_snapshot(call: Call, snapshot_id: str) -> str:
 
 def find(call: Call, image_id: str) -> dict[str, Any]:
     """An image that this account may use, or AWS's error."""
-    return stock.images(call.config.system_account).get(image_id) or ids.find(call, "image", image_id)
+    return stock.images().get(image_id) or ids.find(call, "image", image_id)
 
 
 def own(call: Call, image_id: str) -> dict[str, Any]:

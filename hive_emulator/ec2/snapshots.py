@@ -53,7 +53,7 @@ def copy_snapshot(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     parameters.refuse(params, "DestinationOutpostArn", "DestinationAvailabilityZone", "CompletionDurationMinutes")
     wanted = params["SourceSnapshotId"]
     known = call.cloud.in_region(params["SourceRegion"]).get("snapshot", wanted)
-    source = known or stock.snapshots(call.config.system_account).get(wanted)
+    source = known or stock.snapshots().get(wanted)
     if source is None:
         raise ids.not_found("snapshot", wanted)
     origin = {"VolumeId": NO_VOLUME, "VolumeSize": source["VolumeSize"]}
@@ -68,7 +68,7 @@ def describe_snapshots(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     if wanted:
         found = [find(call, one) for one in dict.fromkeys(wanted)]
     else:
-        found = [*call.cloud.all("snapshot"), *stock.snapshots(call.config.system_account).values()]
+        found = [*call.cloud.all("snapshot"), *stock.snapshots().values()]
     found = [one for one in found if _owned(call, one, params) and _restorable(call, one, params)]
     found = filters.apply(found, params.get("Filters"), FILTERS)
     return paging.page("Snapshots", found, params, "SnapshotId")
@@ -96,7 +96,7 @@ def describe_snapshot_attribute(call: Call, params: dict[str, Any]) -> dict[str,
 
 def find(call: Call, snapshot_id: str) -> dict[str, Any]:
     """A snapshot that this account may use: its own, or a stock image's. Else AWS's error."""
-    return stock.snapshots(call.config.system_account).get(snapshot_id) or ids.find(call, "snapshot", snapshot_id)
+    return stock.snapshots().get(snapshot_id) or ids.find(call, "snapshot", snapshot_id)
 
 
 def _keep(call: Call, origin: dict[str, Any], description: str, tags: tagging.Tags) -> dict[str, Any]:

@@ -12,21 +12,22 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from hive_emulator.config import SYSTEM_ACCOUNT
 from hive_emulator.store.state import Record
 
 ALIAS = "amazon"  # `owners = ["amazon"]` finds them too
 
 
 @cache
-def images(owner: str) -> dict[str, Record]:
+def images() -> dict[str, Record]:
     """Every stock image by id. ``_Publisher`` is the account that publishes it on AWS: a search for that finds it."""
-    return {_id("ami", row["name"]): Record(_image(row, owner)) for row in _rows()}
+    return {_id("ami", row["name"]): Record(_image(row)) for row in _rows()}
 
 
 @cache
-def snapshots(owner: str) -> dict[str, Record]:
+def snapshots() -> dict[str, Record]:
     """The snapshot behind each stock image, by id."""
-    return {_id("snap", row["name"]): Record(_snapshot(row, owner)) for row in _rows()}
+    return {_id("snap", row["name"]): Record(_snapshot(row)) for row in _rows()}
 
 
 @cache
@@ -39,7 +40,7 @@ def _id(prefix: str, name: str) -> str:
     return f"{prefix}-{hashlib.sha256(name.encode()).hexdigest()[:17]}"
 
 
-def _image(row: dict[str, str], owner: str) -> dict[str, Any]:
+def _image(row: dict[str, str]) -> dict[str, Any]:
     root = {
         "DeleteOnTermination": True,
         "SnapshotId": _id("snap", row["name"]),
@@ -53,7 +54,7 @@ def _image(row: dict[str, str], owner: str) -> dict[str, Any]:
         "Description": row["description"],
         "ImageLocation": f"{ALIAS}/{row['name']}",
         "ImageOwnerAlias": ALIAS,
-        "OwnerId": owner,
+        "OwnerId": SYSTEM_ACCOUNT,
         "_Publisher": row["publisher"],
         "CreationDate": row["created"],
         "Public": True,
@@ -76,7 +77,7 @@ def _image(row: dict[str, str], owner: str) -> dict[str, Any]:
     }
 
 
-def _snapshot(row: dict[str, str], owner: str) -> dict[str, Any]:
+def _snapshot(row: dict[str, str]) -> dict[str, Any]:
     return {
         "SnapshotId": _id("snap", row["name"]),
         "VolumeId": "vol-ffffffff",
@@ -86,7 +87,7 @@ def _snapshot(row: dict[str, str], owner: str) -> dict[str, Any]:
         "Progress": "100%",
         "StartTime": row["created"],
         "CompletionTime": row["created"],
-        "OwnerId": owner,
+        "OwnerId": SYSTEM_ACCOUNT,
         "OwnerAlias": ALIAS,
         "Encrypted": False,
         "StorageTier": "standard",
