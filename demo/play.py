@@ -13,9 +13,6 @@ from pathlib import Path
 
 from demo.stage import MINION, Stage
 
-# Salt 3008 writes these to stderr at the end of every salt-run; they are not ours and say nothing.
-_NOISE = ("unclosed ",)
-
 
 @dataclass(frozen=True)
 class Step:
@@ -122,12 +119,8 @@ class Play:
         bold, dim, plain = ("\033[1m", "\033[36m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
         print(f"\n{bold}{len(self.done) + 1}. {step.says}{plain}\n{dim}$ {shlex.join(argv)}{plain}", flush=True)
         began = time.monotonic()
-        with subprocess.Popen(
-            argv, env={**os.environ, **self.stage.environment()}, stderr=subprocess.PIPE, text=True
-        ) as process:
-            for line in process.stderr or ():
-                if not line.startswith(_NOISE):
-                    print(line, end="", file=sys.stderr, flush=True)
+        with subprocess.Popen(argv, env={**os.environ, **self.stage.environment()}) as process:
+            process.wait()
         good = process.returncode == step.expected
         self.done.append((step.says, time.monotonic() - began, good))
         if not good:

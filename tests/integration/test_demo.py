@@ -43,6 +43,7 @@ def test_every_step_goes_well(demo):
     home, done = demo
     assert done.returncode == 0, done.stdout + done.stderr
     assert "FAILED" not in done.stdout
+    assert "unclosed" not in done.stderr
     assert "3 unchanged" in done.stdout
     assert "promote production: 2 applied" in done.stdout
     assert list((home / "reports").glob("*.html"))
