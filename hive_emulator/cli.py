@@ -78,8 +78,12 @@ _EXPECTED = ("UsageError", "KeysError", "StoreFailed", "RemoteError")
 
 def _serve(arguments: argparse.Namespace) -> int:
     from hive_emulator.faults import FaultsError
-    from hive_emulator.serve import Options, run
 
+    try:
+        from hive_emulator.serve import Options, run
+    except ModuleNotFoundError as error:
+        extra = "pip install 'saltform[emulator]'"
+        raise UsageError(f"the Python package {error.name} is not installed here: {extra}") from error
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}, expected 0 to 65535")
     try:

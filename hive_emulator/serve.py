@@ -16,6 +16,8 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import uvloop
+
 from hive_emulator import certificates, keys
 from hive_emulator.config import DEFAULT_REGION, CloudConfig
 from hive_emulator.ec2 import interrupted
@@ -45,8 +47,6 @@ class Options:
 
 def run(options: Options) -> int:
     """Serve until SIGTERM or SIGINT; returns the exit code."""
-    import uvloop
-
     _logging(options)
     return uvloop.run(serve(options))
 
