@@ -107,13 +107,11 @@ def _announce(options: Options, port: int) -> None:
 
 
 def _admin_token(data_dir: Path) -> str:
-    """For the admin calls: from ``HIVE_ADMIN_TOKEN``, or made once and kept."""
-    given = os.environ.get("HIVE_ADMIN_TOKEN")
+    """For the admin calls: made once and kept."""
     path = data_dir / "admin-token"
-    if given or not path.exists():
-        token = given or secrets.token_urlsafe(24)
+    if not path.exists():
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(token + "\n")
+            file.write(secrets.token_urlsafe(24) + "\n")
     return path.read_text().strip()
 
 
