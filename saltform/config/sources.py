@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from saltform.config.names import nearest
+from saltform.config.types import CredentialSource
 from saltform.errors import Problem
-
-if TYPE_CHECKING:
-    from saltform.config.types import CredentialSource
+from saltform.process import MANAGED
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TEXT = "a string"
@@ -62,7 +62,7 @@ def validate(source: CredentialSource) -> list[Problem]:
     if known is None:
         expected = "one of: " + ", ".join(_OPTIONS)
         found = f"the unknown source {source.kind!r}"
-        return [Problem(source.path, found, expected, _nearest(source.kind, _OPTIONS))]
+        return [Problem(source.path, found, expected, nearest(source.kind, _OPTIONS))]
     allowed = {**known, **_EVERYWHERE}
     problems = _unknown(source.options, (*sorted(allowed), "map"), source.path)
     for name, (right, expected, needed) in allowed.items():
@@ -75,8 +75,6 @@ def validate(source: CredentialSource) -> list[Problem]:
 
 def _wrong_names(renamed: Any, path: str) -> list[Problem]:
     """`map: {VARIABLE: field}`: the variables must be ones that a process can be given."""
-    from saltform.process import MANAGED
-
     if renamed is None:
         return []
     if not isinstance(renamed, Mapping):
@@ -124,14 +122,8 @@ def _unknown(settings: Mapping[str, Any], known: tuple[str, ...], path: str) -> 
             f"{path}:{name}",
             f"the unknown key {name!r}",
             "one of: " + ", ".join(known),
-            _nearest(name, known),
+            nearest(name, known),
         )
         for name in map(str, settings)
         if name not in known
     ]
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    from saltform.config.names import nearest  # config imports us to read the pillar
-
-    return nearest(name, known)
