@@ -35,13 +35,13 @@ class Key:
     profile: str = "default"
 
 
-def load(data_dir: Path | None, environ: Mapping[str, str], account: str | None = None) -> list[Key]:
+def load(data_dir: Path, environ: Mapping[str, str], account: str | None = None) -> list[Key]:
     """All keys, the first account's first; makes the file at the first start.
 
     ``account`` is the first one; None: the one that the file has, or FIRST_ACCOUNT.
     """
-    path = data_dir / "credentials" if data_dir else None
-    kept = read(path, account or FIRST_ACCOUNT) if path and path.exists() else []
+    path = data_dir / "credentials"
+    kept = read(path, account or FIRST_ACCOUNT) if path.exists() else []
     first = kept[0].account if kept else account or FIRST_ACCOUNT
     if account and first != account:
         raise KeysError(
@@ -49,8 +49,6 @@ def load(data_dir: Path | None, environ: Mapping[str, str], account: str | None 
             "or give another --data-dir"
         )
     given = _from_environment(environ, first)
-    if path is None:
-        return [given or _new(first)]
     if not kept:
         kept = [given or _new(first)]
         _write(path, kept)
