@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from hive_emulator.action import Call, registry
 from hive_emulator.cloud import Cloud
 from hive_emulator.config import CloudConfig
+from hive_emulator.ec2 import defaults
 from hive_emulator.errors import ApiError
 from hive_emulator.faults import Fault, Faults, check_actions
 from hive_emulator.handlers.access_log import AccessLog
@@ -32,7 +33,6 @@ ATTEMPTS = 50  # lost races against other writers before a request is told to co
 
 def load_actions() -> None:
     """Import every family, so that its actions are registered."""
-    import hive_emulator.ec2
     import hive_emulator.iam
     import hive_emulator.sts
 
@@ -112,8 +112,6 @@ class Emulator:
 
     async def seed(self, account: str, region: str) -> None:
         """Make what an account has in a region from the start: the default VPC."""
-        from hive_emulator.ec2 import defaults
-
         await self.run(account, region, _once(defaults.seed))
 
     def set_faults(self, faults: list[Fault]) -> None:

@@ -22,6 +22,7 @@ from http import HTTPStatus
 import httptools
 
 from hive_emulator.handlers.exchange import Request, Response
+from hive_emulator.protocol.serialise import error_document
 
 log = logging.getLogger("hive_emulator")
 
@@ -305,6 +306,4 @@ class Connection(asyncio.Protocol):
 
 def refusal(code: str, message: str) -> bytes:
     """An error document for what never became a request."""
-    from hive_emulator.protocol.serialise import error_document
-
     return error_document("ec2", code, message, "00000000-0000-0000-0000-000000000000").encode()
