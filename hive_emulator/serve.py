@@ -47,7 +47,7 @@ class Options:
 
 def run(options: Options) -> int:
     """Serve until SIGTERM or SIGINT; returns the exit code."""
-    _logging(options)
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     return uvloop.run(serve(options))
 
 
@@ -113,7 +113,3 @@ def _admin_token(data_dir: Path) -> str:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(24) + "\n")
     return path.read_text().strip()
-
-
-def _logging(options: Options) -> None:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
