@@ -60,7 +60,7 @@ def _verb(error: Record) -> str:
     return "planned" if error.get("type") == BinaryError.__name__ else "read"
 
 
-def synced(record: Record, width: int) -> list[Section]:
+def synced(record: Record) -> list[Section]:
     """What the states say that their copies did not; those in step are only counted."""
     rows: list[list[blocks.Cell]] = []
     for name, item in record.get("components", {}).items():
@@ -75,7 +75,7 @@ def synced(record: Record, width: int) -> list[Section]:
     return [[blocks.table(["component", "status", "serial", "changed"], rows)]] if rows else []
 
 
-def history(record: Record, width: int) -> list[Section]:
+def history(record: Record) -> list[Section]:
     rows = []
     for item in record.get("runs", []):
         what = item.get("summary") or f"{item.get('verb', '')} {item.get('environment', '')}"
@@ -83,7 +83,7 @@ def history(record: Record, width: int) -> list[Section]:
     return [[blocks.table(["run", "author", "status", "what"], rows)]] if rows else []
 
 
-def approvals(record: Record, width: int) -> list[Section]:
+def approvals(record: Record) -> list[Section]:
     """What waits for a person, one line for each component."""
     rows: list[list[blocks.Cell]] = []
     for item in record.get("requests", []):
@@ -96,7 +96,7 @@ def approvals(record: Record, width: int) -> list[Section]:
     return [[blocks.table(titles, rows)]] if rows else []
 
 
-def locks(record: Record, width: int) -> list[Section]:
+def locks(record: Record) -> list[Section]:
     rows: list[list[blocks.Cell]] = []
     for name, item in record.get("locks", {}).items():
         where = f"process {item.get('process', '?')} on {item.get('host', '?')}"
@@ -109,7 +109,7 @@ def locks(record: Record, width: int) -> list[Section]:
     return [[blocks.table(titles, rows)]] if rows else []
 
 
-def keys(record: Record, width: int) -> list[Section]:
+def keys(record: Record) -> list[Section]:
     """Each minion with its instance and its key; what is in step first."""
     rows = [
         [
@@ -126,14 +126,14 @@ def keys(record: Record, width: int) -> list[Section]:
     return [[blocks.table(["component", "minion", "status", "instance", "key", "token"], rows)]] if rows else []
 
 
-def strays(record: Record, width: int) -> list[Section]:
+def strays(record: Record) -> list[Section]:
     rows: list[list[blocks.Cell]] = [
         [item["id"], item["type"], item["component"], item["run"], item["why_not"]] for item in record["strays"]
     ]
     return [[blocks.table(["id", "type", "component", "made by run", "left alone, because"], rows)]] if rows else []
 
 
-def preflight(record: Record, width: int) -> list[Section]:
+def preflight(record: Record) -> list[Section]:
     """All checks in one table, the same good answer for many components once; what failed last, with its fix."""
     good: dict[tuple[str, str], list[str]] = {}
     bad = []
@@ -153,7 +153,7 @@ def preflight(record: Record, width: int) -> list[Section]:
     return [[blocks.table(["", "check", "component", "found"], rows)]] if rows else []
 
 
-def credentials(record: Record, width: int) -> list[Section]:
+def credentials(record: Record) -> list[Section]:
     """Which source serves which variables, and whom the provider takes us for. There are no values in it."""
     rows: list[list[blocks.Cell]] = []
     for name, item in record.get("components", {}).items():
@@ -169,11 +169,11 @@ def _served(served: Record) -> str:
     return f"{served['purpose']}: {', '.join(served['variables'])}{lease}"
 
 
-def outputs(record: Record, width: int) -> list[Section]:
+def outputs(record: Record) -> list[Section]:
     return [blocks.outputs(record.get("outputs") or {})]
 
 
-def other(record: Record, width: int) -> list[Section]:
+def other(_record: Record) -> list[Section]:
     """A verb that has nothing but an ending."""
     return []
 

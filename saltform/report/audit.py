@@ -14,7 +14,7 @@ from saltform.report.words import clean, tally
 Record = Mapping[str, Any]
 
 
-def entries(record: Record, width: int) -> list[Section]:
+def entries(record: Record) -> list[Section]:
     rows: list[list[blocks.Cell]] = []
     for item in record.get("entries", []):
         moment = str(item["moment"])[:19].replace("T", " ")

@@ -17,7 +17,7 @@ MOST = 60  # findings of one component; the return has them all
 SIGN_STYLES = {"+": "green", "~": "yellow", "-": "red", "-/+": "bold red", "✓": "green"}
 
 
-def run(record: Record, width: int) -> list[Section]:
+def run(record: Record) -> list[Section]:
     """The return of `drift`."""
     return [_table(record), *findings(record)]
 

@@ -18,7 +18,7 @@ MOST_FILES = 10
 _RULES = {"own": "its own", "exempt": "exempt"}
 
 
-def releases(record: Record, width: int) -> list[Section]:
+def releases(record: Record) -> list[Section]:
     rows: list[list[blocks.Cell]] = []
     for name, item in record.get("components", {}).items():
         made_of = ", ".join(f"{source.rpartition('/')[2]} {version}" for source, version in _providers(item))
@@ -38,12 +38,12 @@ def releases(record: Record, width: int) -> list[Section]:
     return [[blocks.table(titles, rows)]] if rows else []
 
 
-def diff(record: Record, width: int) -> list[Section]:
+def diff(record: Record) -> list[Section]:
     """What is the same is counted by the summary; every other component with what differs."""
     return differences(record.get("components", {}), [record.get("environment", ""), record.get("other", "")])
 
 
-def promotion(record: Record, width: int) -> list[Section]:
+def promotion(record: Record) -> list[Section]:
     """What differs, what the gates say, and the run itself."""
     told = record.get("promotion") or {}
     sides = [told.get("source", ""), record.get("environment", "")]
@@ -51,7 +51,7 @@ def promotion(record: Record, width: int) -> list[Section]:
         [mark(gate["ok"]), gate["gate"], gate["said"] or "none"] for gate in told.get("gates", ())
     ]
     gates: Section = [blocks.table(["", "gate", "found"], rows)] if rows else []
-    steps = runs.run(record, width) if record.get("steps") else []
+    steps = runs.run(record) if record.get("steps") else []
     return [*differences(told.get("components", {}), sides), gates, *steps]
 
 

@@ -24,7 +24,7 @@ SIGN_STYLES = {"+": "green", "~": "yellow", "-": "red", "-/+": "bold red", "<-":
 Record = Mapping[str, Any]
 
 
-def run(record: Record, width: int) -> list[Section]:
+def run(record: Record) -> list[Section]:
     """deploy, plan, destroy and whatever else has steps."""
     found = sort_out(record["steps"])
     return [
@@ -36,7 +36,7 @@ def run(record: Record, width: int) -> list[Section]:
     ]
 
 
-def show(record: Record, width: int) -> list[Section]:
+def show(record: Record) -> list[Section]:
     """A run from the record: who did what when, then its steps."""
     head = blocks.table(["", " "], [[Text(key, style="dim"), Text(value)] for key, value in facts(record)])
     head.show_header = False

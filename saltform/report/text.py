@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from saltform.report.steps import sort_out
@@ -66,8 +67,8 @@ def _without_tables(record: Record) -> str | None:
 def _sections(record: Record, width: int) -> list[Section]:
     from saltform.report import answers, audit, drift_text, releases, runs
 
-    views: dict[str, Callable[[Record, int], list[Section]]] = {
-        "status": answers.status,
+    views: dict[str, Callable[[Record], list[Section]]] = {
+        "status": partial(answers.status, width=width),
         "history": answers.history,
         "locks": answers.locks,
         "approvals": answers.approvals,
@@ -86,4 +87,4 @@ def _sections(record: Record, width: int) -> list[Section]:
     }
     view = views.get(str(record.get("verb")), runs.run if record.get("steps") else answers.other)
     end = [answers.notes(record), *runs.failures(record), answers.error(record), answers.summary(record)]
-    return [*view(record, width), *end]
+    return [*view(record), *end]
