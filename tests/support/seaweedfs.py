@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tests.support.openbao import free_port
+from hive_emulator.testing import free_port
 
 PORTS = ("master.port", "volume.port", "filer.port")  # their gRPC ports would be 10,000 higher, and so too high
 

@@ -12,12 +12,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import hcl2
 import pytest
 
+from hive_emulator.testing import free_port
 from tests.support.openbao import dev_server
 from tests.support.salt_local import SaltCall, changed, failed
 
@@ -54,12 +55,6 @@ def root(tmp_path):
 
 def settings(root, **options):
     return {"root": str(root), "hecate": {"program": str(CADDY)}, **options}
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 @contextmanager

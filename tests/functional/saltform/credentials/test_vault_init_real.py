@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from hive_emulator.testing import free_port
 from saltform.credentials import vault_init
 from saltform.credentials.safes import EMPTY, GpgSafe
 from saltform.errors import CredentialError
-from tests.support.openbao import free_port, real_server
+from tests.support.openbao import real_server
 from tests.support.planted import CommandLines, report, search_files, search_text
 
 OWNERS = ("first@example.com", "second@example.com")

@@ -8,11 +8,12 @@ import time
 
 import pytest
 
+from hive_emulator.testing import free_port
 from saltform.credentials import vault_login
 from saltform.credentials.lender import Lender
 from saltform.errors import CredentialError
 from tests.support.credentials import KEYS, component, source
-from tests.support.openbao import ROOT, dev_server, free_port, real_server
+from tests.support.openbao import ROOT, dev_server, real_server
 from tests.support.source_contract import SourceContract
 
 READ_ALL = 'path "secret/*" { capabilities = ["read"] }'

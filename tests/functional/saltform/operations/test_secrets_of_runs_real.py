@@ -7,10 +7,11 @@ import time
 
 import pytest
 
+from hive_emulator.testing import free_port
 from saltform.config.kinds import KINDS, Kind
 from saltform.credentials.vault_login import VaultLogin
 from saltform.process import Cancel
-from tests.support.openbao import dev_server, free_port
+from tests.support.openbao import dev_server
 from tests.support.planted import CommandLines, report, search_files, search_text
 from tests.support.postgres import postgres
 from tests.support.world import World, statuses
