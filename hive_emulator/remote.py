@@ -46,7 +46,7 @@ def env(arguments: argparse.Namespace) -> int:
 def status(arguments: argparse.Namespace) -> int:
     """Print a table of what is there."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     said = _call(arguments.data_dir, "GET", "/_hive/status")
     endpoint = _note(arguments.data_dir)["endpoint"]
@@ -55,7 +55,8 @@ def status(arguments: argparse.Namespace) -> int:
         return 0
     clouds = [(f"{each['account']}\n{each['region']}", Counter(each["records"])) for each in said["clouds"]]
     kinds = sorted({kind for _, records in clouds for kind in records} - {"meta", "client-token"})
-    table = Table("resource", *(name for name, _ in clouds), title=endpoint)
+    places = (Column(name, overflow="fold") for name, _ in clouds)  # of many regions none is cut short
+    table = Table(Column("resource", no_wrap=True), *places, title=endpoint)
     for kind in kinds:
         table.add_row(kind, *(str(records[kind] or "") for _, records in clouds))
     Console().print(table)

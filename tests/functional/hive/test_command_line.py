@@ -102,6 +102,16 @@ def test_status_reset_and_snapshots(tmp_path: Path) -> None:
         assert failed.stderr == "hive-emulator: /no/such/folder/file can't be written: No such file or directory\n"
 
 
+def test_status_cuts_no_name_short_however_many_regions_there_are(tmp_path: Path) -> None:
+    regions = ["us-east-1", "us-east-2", "us-west-1", "us-west-2", "eu-north-1", "eu-west-1", "eu-west-2"]
+    with running_emulator(tmp_path) as hive:
+        for region in regions:
+            hive.client("ec2", region).describe_vpcs()
+        table = command("status", folder=tmp_path).stdout
+    assert "│ internet-gateway    │" in table and "│ security-group-rule │" in table
+    assert "…" not in table
+
+
 def test_status_does_not_count_what_has_ended_as_being_there(tmp_path: Path) -> None:
     with running_emulator(tmp_path) as hive:
         ec2 = hive.client("ec2")
