@@ -86,6 +86,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         raise UsageError(f"the Python package {error.name} is not installed here: {extra}") from error
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}, expected 0 to 65535")
+    if not arguments.host:
+        raise UsageError("--host is empty, expected an address such as 127.0.0.1")
     try:
         return run(
             Options(

@@ -19,6 +19,8 @@ from pathlib import Path
 from hive_emulator.config import FIRST_ACCOUNT
 
 _ACCOUNT = re.compile(r"[0-9]{12}\Z")
+_ACCESS_KEY = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")  # it stands in the Authorization header, between slashes
+_SECRET = re.compile(r"[!-~]+\Z")
 
 
 class KeysError(Exception):
@@ -66,7 +68,16 @@ def _from_environment(environ: Mapping[str, str], account: str) -> Key | None:
     if not access_key or not secret:
         missing = "HIVE_SECRET_ACCESS_KEY" if access_key else "HIVE_ACCESS_KEY_ID"
         raise KeysError(f"Partial credentials found in the environment, missing: {missing}")
+    _check("HIVE_ACCESS_KEY_ID", access_key, "HIVE_SECRET_ACCESS_KEY", secret)
     return Key(access_key, secret, account)
+
+
+def _check(name: str, access_key: str, name_of_secret: str, secret: str) -> None:
+    """Refuses what no client could sign with, or what a credentials file can't hold."""
+    if not _ACCESS_KEY.match(access_key):
+        raise KeysError(f"{name} is '{access_key}', expected up to 128 letters, digits, - and _")
+    if not _SECRET.match(secret):
+        raise KeysError(f"{name_of_secret} has spaces or other characters that a key can't have")
 
 
 def _new(account: str) -> Key:
@@ -104,7 +115,10 @@ def _key(path: Path, profile: str, section: Mapping[str, str], first_account: st
     for name in ("aws_access_key_id", "aws_secret_access_key"):
         if not section.get(name):
             raise KeysError(f"{path}: the profile '{profile}' has no {name}")
+    access_key, secret = section["aws_access_key_id"], section["aws_secret_access_key"]
+    where = f"{path}: the profile '{profile}': "
+    _check(f"{where}aws_access_key_id", access_key, f"{where}aws_secret_access_key", secret)
     account = section.get("hive_account", first_account)
     if not _ACCOUNT.match(account):
         raise KeysError(f"{path}: hive_account of '{profile}' is '{account}', expected 12 digits")
-    return Key(section["aws_access_key_id"], section["aws_secret_access_key"], account, profile)
+    return Key(access_key, secret, account, profile)

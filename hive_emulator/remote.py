@@ -96,7 +96,7 @@ def snapshot(arguments: argparse.Namespace) -> int:
 def _note(folder: Path) -> dict[str, Any]:
     try:
         return json.loads((folder / "endpoint.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # ValueError: a start that was cut off while it was written
         raise RemoteError(
             f"no emulator has been started with {folder}: start one with "
             f"'hive-emulator serve --data-dir {folder}', or give its --data-dir"
@@ -112,10 +112,13 @@ def _reason(text: str) -> str:
 
 def _call(folder: Path, method: str, path: str, body: bytes | None = None, encoding: str = "identity") -> Any:
     endpoint = _note(folder)["endpoint"]
-    token = (folder / "admin-token").read_text().strip()
+    try:
+        token = (folder / "admin-token").read_text().strip()
+        tls = ssl.create_default_context(cafile=str(folder / "ca.pem")) if endpoint.startswith("https") else None
+    except OSError as error:
+        raise RemoteError(f"--data-dir {folder} can't be used: {error.strerror}") from error
     headers = {"Authorization": f"Bearer {token}", "Content-Encoding": encoding}
     request = urllib.request.Request(endpoint + path, body, headers, method=method)  # noqa: S310 - our own
-    tls = ssl.create_default_context(cafile=str(folder / "ca.pem")) if endpoint.startswith("https") else None
     direct = urllib.request.ProxyHandler({})  # the emulator is on this machine
     opener = urllib.request.build_opener(direct, urllib.request.HTTPSHandler(context=tls))
     try:

@@ -79,7 +79,8 @@ async def serve(options: Options) -> int:
     except OSError as error:
         where = f"{options.host}:{options.port}"
         hint = " Try --port 0 for a free port." if error.errno in (errno.EADDRINUSE, errno.EACCES) else ""
-        why = os.strerror(error.errno) if error.errno else str(error)
+        # asyncio's own text repeats the address; of a host that isn't found the number is not the system's.
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
         raise ValueError(f"can't listen on {where}: {why}.{hint}") from error
     interrupted.begin_again(emulator)
     gc.freeze()  # what was loaded stays for good: no search for garbage needs to look at it again,

@@ -176,6 +176,8 @@ def test_a_data_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
         (["--faults", "/no/such/file"], "--faults /no/such/file: No such file or directory"),
         (["--faults", "/dev/null"], "--faults /dev/null: not JSON"),
         (["--host", "192.0.2.1"], "can't listen on 192.0.2.1:0: Cannot assign requested address.\n"),
+        (["--host", "no-such-host.invalid"], "can't listen on no-such-host.invalid:0: "),
+        (["--host", ""], "--host is empty, expected an address such as 127.0.0.1"),
         (["--store", "nats://me:sekret@127.0.0.1:1"], "no NATS server at nats://127.0.0.1:1: "),
     ],
 )
@@ -184,7 +186,7 @@ def test_a_wrong_option_is_explained(tmp_path: Path, options: list[str], words: 
     assert failed.returncode == 1
     assert words in failed.stderr
     assert "Traceback" not in failed.stderr
-    assert "sekret" not in failed.stderr
+    assert "sekret" not in failed.stderr and "Unknown error" not in failed.stderr
 
 
 def test_a_fault_that_no_call_would_ever_meet_is_refused_at_the_start(tmp_path: Path) -> None:
@@ -205,6 +207,20 @@ def test_without_an_emulator_the_commands_say_how_to_start_one(tmp_path: Path) -
         failed = command(*words, folder=tmp_path, check=False)
         assert failed.returncode == 1
         assert f"hive-emulator serve --data-dir {tmp_path}" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("note", "words"),
+    [
+        ("", "no emulator has been started with"),
+        ('{"endpoint": "http://127.0.0.1:1", "region": "r"}', "can't be used: No such file or directory"),
+    ],
+)
+def test_half_a_data_folder_is_explained(tmp_path: Path, note: str, words: str) -> None:
+    (tmp_path / "endpoint.json").write_text(note)
+    failed = command("status", folder=tmp_path, check=False)
+    assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
+    assert words in failed.stderr and str(tmp_path) in failed.stderr
 
 
 def test_two_emulators_on_one_nats_store_serve_the_same_cloud(tmp_path: Path) -> None:

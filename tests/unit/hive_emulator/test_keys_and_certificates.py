@@ -55,12 +55,30 @@ def test_the_environment_replaces_the_first_accounts_key_only(tmp_path: Path) ->
         ("nonsense", "is not an AWS credentials file"),
         ("[default]\naws_access_key_id = A\n", "'default' has no aws_secret_access_key"),
         ("[b]\naws_access_key_id=A\naws_secret_access_key=B\nhive_account=7\n", "is '7', expected 12 digits"),
+        ("[b]\naws_access_key_id=A/B\naws_secret_access_key=B\n", "'b': aws_access_key_id is 'A/B', expected up to"),
     ],
 )
 def test_a_file_that_can_not_be_used_is_explained(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "credentials").write_text(text)
     with pytest.raises(keys.KeysError, match=words):
         keys.load(tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("access_key", "secret", "words"),
+    [
+        ("a b", "s", "HIVE_ACCESS_KEY_ID is 'a b'"),
+        ("é", "s", "is 'é'"),
+        ("a", "sek ret", "HIVE_SECRET_ACCESS_KEY has"),
+    ],
+)
+def test_a_key_that_no_client_could_sign_with_is_refused(
+    tmp_path: Path, access_key: str, secret: str, words: str
+) -> None:
+    with pytest.raises(keys.KeysError, match=words) as caught:
+        keys.load(tmp_path, {"HIVE_ACCESS_KEY_ID": access_key, "HIVE_SECRET_ACCESS_KEY": secret})
+    assert secret not in str(caught.value) or secret == "s"
+    assert not (tmp_path / "credentials").exists()
 
 
 def test_a_certificate_is_kept_until_it_is_about_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
