@@ -23,7 +23,7 @@ from hive_emulator.testing import NotReady, RunningHive, running_emulator, runni
 def command(*words: str, folder: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "COLUMNS": "100", "PYTHONPATH": os.pathsep.join(sys.path)}
     argv = [sys.executable, "-m", "hive_emulator", *words, "--data-dir", str(folder)]
-    return subprocess.run(argv, capture_output=True, text=True, env=environ, check=check)
+    return subprocess.run(argv, capture_output=True, text=True, env=environ, check=check, timeout=120)
 
 
 def test_tls_is_the_default_with_a_private_ca_that_clients_can_trust(tmp_path: Path) -> None:
