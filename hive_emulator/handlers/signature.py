@@ -175,7 +175,7 @@ def matches(request: Request, signed: Signed, secret: str) -> bool:
 def _started(secret: str, date: str, region: str, service: str) -> tuple[_Hash, _Hash]:
     """HMAC's two hashes with the day's key, which takes four rounds of HMAC, already in them: so it is kept.
 
-    hmac's own objects would do; copying one takes twice as long as all of the rest.
+    A copy of hmac's own object would do, but takes so much longer that CreateTags as a whole is 3 % slower with it.
     """
     key = f"AWS4{secret}".encode()
     for part in (date, region, service, "aws4_request"):
