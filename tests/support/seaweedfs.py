@@ -25,8 +25,24 @@ def s3_server(folder: Path, access_key: str, secret_key: str, bucket: str) -> It
     keys = [{"accessKey": access_key, "secretKey": secret_key}]
     identity = {"name": "owner", "credentials": keys, "actions": ["Admin", "Read", "Write", "List", "Tagging"]}
     (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
+    for attempt in range(3):
+        with contextlib.ExitStack() as stack:
+            try:
+                client = stack.enter_context(_running(folder, attempt, access_key, secret_key, bucket))
+            except RuntimeError as error:
+                if "address already in use" in str(error) and attempt < 2:  # somebody else was faster at a free port
+                    continue
+                raise
+            yield client
+            return
+
+
+@contextlib.contextmanager
+def _running(folder: Path, attempt: int, access_key: str, secret_key: str, bucket: str) -> Iterator[Any]:
+    data = folder / f"data{attempt}"
+    data.mkdir()
     port = free_port()
-    argv = [str(Path(sys.executable).with_name("weed")), "server", f"-dir={folder}", "-volume.max=5"]
+    argv = [str(Path(sys.executable).with_name("weed")), "server", f"-dir={data}", "-volume.max=5"]
     argv += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", f"-s3.port={port}", f"-s3.config={folder}/s3.json"]
     argv += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
     ports = {name: free_port() for name in (*PORTS, *(f"{name}.grpc" for name in PORTS), "s3.port.grpc")}
