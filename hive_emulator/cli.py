@@ -49,7 +49,9 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
         "--capacity", action="append", default=[], metavar="TYPE=N", help="at most N instances of a type per region"
     )
-    serve.add_argument("--quota", action="append", default=[], metavar="NAME=N", help="an account's quota")
+    serve.add_argument(
+        "--quota", action="append", default=[], metavar="NAME=N", help="an account's quota; aws: all of AWS's"
+    )
     for event in EVENTS:
         serve.add_argument(f"--on-{event}", metavar="CMD", help=f"run with the instance as JSON at {event}")
     serve.add_argument("--quiet", action="store_true", help="no access log")
@@ -82,7 +84,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         from hive_emulator.serve import Options, run
     except ModuleNotFoundError as error:
-        extra = "pip install 'saltform[emulator]'"
+        extra = "pip install '.[emulator]' in a checkout of Saltform"
         raise UsageError(f"the Python package {error.name} is not installed here: {extra}") from error
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}, expected 0 to 65535")
@@ -122,9 +124,16 @@ def _config(arguments: argparse.Namespace) -> CloudConfig:
     return CloudConfig(
         account=account,
         capacity=limits.capacity(_numbers("--capacity", "t3.micro=2", arguments.capacity)),
-        quotas=limits.quotas(_numbers("--quota", "vpcs=5", arguments.quota)),
+        quotas=_quotas(arguments.quota),
         hooks=Hooks(commands) if commands else None,
     )
+
+
+def _quotas(given: list[str]) -> dict[str, int]:
+    from hive_emulator.ec2 import limits
+
+    numbers = limits.quotas(_numbers("--quota", "vpcs=5", [each for each in given if each != "aws"]))
+    return {**limits.AWS_NUMBERS, **numbers} if "aws" in given else numbers
 
 
 def _command(event: str, text: str) -> list[str]:

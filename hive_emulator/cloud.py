@@ -78,6 +78,10 @@ def _route_associations(record: dict[str, Any]) -> Iterable[Any]:
     return [each["RouteTableAssociationId"] for each in record["Associations"]]
 
 
+def _acl_associations(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["NetworkAclAssociationId"] for each in record["Associations"]]
+
+
 def _referenced_group(record: dict[str, Any]) -> Iterable[Any]:
     info = record.get("ReferencedGroupInfo")
     return (info["GroupId"],) if info else ()
@@ -95,6 +99,8 @@ INDEXES: dict[tuple[str, str], Callable[[dict[str, Any]], Iterable[Any]]] = {
     ("route-table", "VpcId"): _field("VpcId"),
     ("route-table", "AssociationId"): _route_associations,
     ("network-acl", "VpcId"): _field("VpcId"),
+    ("network-acl", "AssociationId"): _acl_associations,
+    ("vpc", "DhcpOptionsId"): _field("DhcpOptionsId"),
     ("network-interface", "VpcId"): _field("VpcId"),
     ("network-interface", "SubnetId"): _field("SubnetId"),
     ("network-interface", "InstanceId"): _attached_instance,

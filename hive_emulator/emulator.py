@@ -34,6 +34,7 @@ ATTEMPTS = 50  # lost races against other writers before a request is told to co
 def load_actions() -> None:
     """Import every family, so that its actions are registered."""
     import hive_emulator.iam
+    import hive_emulator.ssm
     import hive_emulator.sts
 
     for found in pkgutil.iter_modules(hive_emulator.ec2.__path__, "hive_emulator.ec2."):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hive_emulator.action import Call, action
+from hive_emulator.ec2 import partitions
 from hive_emulator.errors import ApiError
 
 
@@ -14,7 +15,7 @@ def get_user(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     name = params.get("UserName")
     if name:
         raise ApiError("NoSuchEntity", f"The user with name {name} cannot be found.", 404)
-    arn = f"arn:aws:iam::{call.account}:root"
+    arn = partitions.arn(call, "root", service="iam", region="")
     return {
         "User": {
             "Path": "/",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hive_emulator.ec2 import interrupted
@@ -29,8 +32,18 @@ async def load(emulator: Emulator, document: Any) -> int:
     keys = {change[:4] for change in wanted}
     there = [Change(*row[:4], None) for row in emulator.store.state.everything() if row[:4] not in keys]
     await emulator.store.commit([*there, *wanted], lambda: True)
+    count = len(wanted)
+    del document, wanted, there
+    _give_back()
     interrupted.begin_again(emulator)  # what was on its way when it was saved
-    return len(wanted)
+    return count
+
+
+def _give_back() -> None:
+    """Give back to the system what the old records and the document took: the allocator would keep it for ever."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _changes(document: Any) -> list[Change]:

@@ -25,10 +25,13 @@ def check_device(device: str, parameter: str = "device") -> None:
         )
 
 
-def of_request(call: Call, given: Iterable[Mapping]) -> list[Mapping]:
-    """The mappings of a request, checked: each device once, each disk with a size."""
+def of_request(call: Call, given: Iterable[Mapping], *, to_be_made: bool = True) -> list[Mapping]:
+    """The mappings of a request, checked: each device once, each disk with a size.
+
+    Figures are checked for disks ``to_be_made``; an image takes whatever iops it is given.
+    """
     mappings = list(_by_device(given).values())
-    return [{**one, "Ebs": _filled(call, one["Ebs"])} if "Ebs" in one else one for one in mappings]
+    return [{**one, "Ebs": _filled(call, one["Ebs"], to_be_made)} if "Ebs" in one else one for one in mappings]
 
 
 def for_launch(call: Call, image: dict[str, Any], given: Iterable[Mapping]) -> list[Mapping]:
@@ -38,7 +41,7 @@ def for_launch(call: Call, image: dict[str, Any], given: Iterable[Mapping]) -> l
         known, asked = merged.get(device, {}).get("Ebs", {}), mapping.get("Ebs")
         merged[device] = {**mapping, "Ebs": {**_inherited(known, asked), **asked}} if asked else mapping
     disks = [one for one in of_request(call, merged.values()) if "Ebs" in one]
-    if not any(one["DeviceName"] == image["RootDeviceName"] for one in disks):
+    if image["RootDeviceType"] == "ebs" and not any(one["DeviceName"] == image["RootDeviceName"] for one in disks):
         raise ApiError("InvalidBlockDeviceMapping", f"The root device {image['RootDeviceName']} can't be left out")
     return disks
 
@@ -92,7 +95,7 @@ def _snapshotted(call: Call, attached: Mapping, asked: Mapping, description: str
     return {"DeviceName": attached["DeviceName"], "Ebs": ebs}
 
 
-def _filled(call: Call, ebs: Mapping) -> Mapping:
+def _filled(call: Call, ebs: Mapping, to_be_made: bool) -> Mapping:
     """An EBS mapping with its size, type and flags filled in from the snapshot and the defaults."""
     source = snapshots.find(call, ebs["SnapshotId"]) if "SnapshotId" in ebs else None
     size = ebs.get("VolumeSize", source["VolumeSize"] if source else None)
@@ -110,7 +113,8 @@ def _filled(call: Call, ebs: Mapping) -> Mapping:
         "Encrypted": bool(source and source["Encrypted"]),
     }
     filled = {**defaults, **ebs, "VolumeSize": size}
-    volume_types.performance(filled["VolumeType"], size, ebs.get("Iops"), ebs.get("Throughput"))
+    if to_be_made:
+        volume_types.performance(filled["VolumeType"], size, ebs.get("Iops"), ebs.get("Throughput"))
     return filled
 
 

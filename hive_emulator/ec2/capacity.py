@@ -39,7 +39,7 @@ def room_for(call: Call, instance_type: str, least: int, most: int, zone: str) -
 
 def _within_quotas(call: Call, instance_type: str, least: int, most: int) -> int:
     quotas = call.config.quotas
-    bucket = f"vcpus-{catalog.family(instance_type).quota}"
+    bucket = f"vcpus-{catalog.quota(instance_type)}"
     if not {"instances", "vcpus", bucket} & quotas.keys():
         return most
     running = [one for one in call.cloud.all("instance") if _takes_room(one)]
@@ -67,7 +67,7 @@ def _vcpus(instance: dict[str, Any]) -> int:
 
 
 def _bucket(instance: dict[str, Any]) -> str:
-    return catalog.family(instance["InstanceType"]).quota
+    return catalog.quota(instance["InstanceType"])
 
 
 def _too_many_instances(wanted: int, limit: int) -> ApiError:

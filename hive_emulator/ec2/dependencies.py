@@ -37,6 +37,15 @@ def _other_tables(cloud: Cloud, vpc: str) -> Iterable[str]:
     return [table["RouteTableId"] for table in tables if not any(each["Main"] for each in table["Associations"])]
 
 
+def _other_acls(cloud: Cloud, vpc: str) -> Iterable[str]:
+    return [acl["NetworkAclId"] for acl in cloud.by("network-acl", "VpcId", vpc) if not acl["IsDefault"]]
+
+
+def _subnets_under(cloud: Cloud, acl: str) -> Iterable[str]:
+    record = cloud.get("network-acl", acl)
+    return [each["SubnetId"] for each in record["Associations"]] if record else []
+
+
 def _rules_elsewhere(cloud: Cloud, group: str) -> Iterable[str]:
     rules = cloud.by("security-group-rule", "ReferencedGroupId", group)
     return [rule["SecurityGroupRuleId"] for rule in rules if rule["GroupId"] != group]
@@ -81,6 +90,7 @@ TABLE: tuple[Hold, ...] = (
     Hold("vpc", "a subnet in it", _field("subnet", "VpcId", "SubnetId")),
     Hold("vpc", "a security group in it, other than its default one", _other_groups),
     Hold("vpc", "a route table in it, other than its main one", _other_tables),
+    Hold("vpc", "a network ACL in it, other than its default one", _other_acls),
     Hold(
         "vpc",
         "an internet gateway attached to it",
@@ -91,6 +101,8 @@ TABLE: tuple[Hold, ...] = (
         "an egress-only internet gateway in it",
         _field("egress-only-internet-gateway", "VpcId", "EgressOnlyInternetGatewayId"),
     ),
+    Hold("network-acl", "a subnet under it", _subnets_under),
+    Hold("dhcp-options", "a VPC that uses them", _field("vpc", "DhcpOptionsId", "VpcId")),
     Hold(
         "subnet",
         "a network interface in it (of an instance, a NAT gateway, or on its own)",

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from hive_emulator.action import Call
+from hive_emulator.ec2 import partitions
 from hive_emulator.errors import ApiError
 
 
@@ -28,7 +29,7 @@ def _arn(call: Call, key: str) -> str:
     if key.startswith("arn:"):
         return key
     name = key if key.startswith("alias/") else f"key/{key}"
-    return f"arn:aws:kms:{call.region}:{call.account}:{name}"
+    return partitions.arn(call, name, service="kms")
 
 
 def _default_key(call: Call) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,6 @@ KINDS: dict[str, Kind] = {
         "rtb",
         "InvalidRouteTableID.NotFound",
         "The routeTable ID '{id}' does not exist",
-        "InvalidRouteTableId.Malformed",
     ),
     "network-interface": Kind(
         "eni",
@@ -56,7 +55,7 @@ KINDS: dict[str, Kind] = {
     "network-acl": Kind("acl", "InvalidNetworkAclID.NotFound", "The networkAcl ID '{id}' does not exist"),
     "elastic-ip": Kind("eipalloc", "InvalidAllocationID.NotFound", "The allocation ID '{id}' does not exist"),
     "natgateway": Kind("nat", "NatGatewayNotFound", "NAT gateway {id} was not found", "NatGatewayMalformed"),
-    "dhcp-options": Kind("dopt", "InvalidDhcpOptionsID.NotFound", "The dhcpOption ID '{id}' does not exist"),
+    "dhcp-options": Kind("dopt", "InvalidDhcpOptionID.NotFound", "The dhcpOption ID '{id}' does not exist"),
     "instance": Kind(
         "i",
         "InvalidInstanceID.NotFound",
@@ -75,6 +74,7 @@ KINDS: dict[str, Kind] = {
     "placement-group": Kind("pg", "InvalidPlacementGroup.Unknown", "The Placement Group '{id}' is unknown."),
 }
 
+_OWN_WORDS = ("dopt-default",)
 _HEX = re.compile(r"(?:[0-9a-f]{8}|[0-9a-f]{17})\Z")
 
 
@@ -83,12 +83,16 @@ def new(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(9)[:17]}"
 
 
+def is_well_formed(kind: str, wanted: str) -> bool:
+    """True for what may be an id of this kind."""
+    stem, dash, digits = wanted.rpartition("-")
+    return bool(dash and stem == KINDS[kind].prefix and (_HEX.match(digits) or wanted in _OWN_WORDS))
+
+
 def not_found(kind: str, wanted: str) -> ApiError:
     """The error that AWS gives for an id that isn't there, or that can't be one."""
     known = KINDS[kind]
-    stem, dash, digits = wanted.rpartition("-")
-    well_formed = dash and stem == known.prefix and _HEX.match(digits)
-    if known.malformed and not well_formed:
+    if known.malformed and not is_well_formed(kind, wanted):
         return ApiError(known.malformed, f'Invalid id: "{wanted}" (expecting "{known.prefix}-...")')
     return ApiError(known.not_found, known.message.format(id=wanted))
 
@@ -107,4 +111,30 @@ def find_all(call: Call, kind: str, wanted: Iterable[str] | None) -> list[dict[s
     """The records with these ids, each once; all of that kind when no ids are given."""
     if not wanted:
         return list(call.cloud.all(kind))
-    return [find(call, kind, one) for one in dict.fromkeys(wanted)]
+    return each(wanted, lambda one: find(call, kind, one))
+
+
+def each(wanted: Iterable[str], look_up: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
+    """The record of each id, once. Where several aren't there, the error names all of them, as AWS's does."""
+    found, missing = [], []
+    for one in dict.fromkeys(wanted):
+        try:
+            found.append(look_up(one))
+        except ApiError as error:
+            missing.append((one, error))
+    if not missing:
+        return found
+    first = missing[0][1]
+    same = [one for one, error in missing if error.code == first.code]
+    if len(same) == 1 or not first.code.endswith("NotFound"):
+        raise first
+    raise ApiError(first.code, _plural(first.message, missing[0][0], same))
+
+
+def _plural(message: str, one: str, every: list[str]) -> str:
+    """The instance ID 'i-1' does not exist: The instance IDs 'i-1, i-2' do not exist."""
+    before, _, after = message.partition(f"'{one}'")
+    if not after:  # '[ami-1]' and the like
+        return message.replace(one, ", ".join(every)).replace("does not", "do not").replace(" id ", " ids ")
+    shown = ", ".join(every)
+    return f"{before.rstrip()}s '{shown}'{after.replace('does not', 'do not')}"

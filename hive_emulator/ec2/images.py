@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from typing import Any
 
 from hive_emulator.action import Call, action
 from hive_emulator.ec2 import block_devices, filters, ids, instances, paging, parameters, snapshots, stock, tagging
 from hive_emulator.errors import ApiError
 
+_GONE = "deregistered-image"
+_GONE_FOR = timedelta(minutes=15)
 _NAME = re.compile(r"[A-Za-z0-9()\[\] ./\-'@_]{3,128}")
 
 FILTERS = filters.table(
@@ -44,7 +47,7 @@ FILTERS = filters.table(
         "manifest-location": "ImageLocation",
         "name": "Name",
         "owner-alias": "ImageOwnerAlias",
-        "owner-id": lambda image: [image["OwnerId"], image.get("_Publisher")],
+        "owner-id": stock.owners,
         "platform": "Platform",
         "product-code": "ProductCodes.ProductCodeId",
         "product-code.type": "ProductCodes.ProductCodeType",
@@ -75,7 +78,8 @@ FILTERS = filters.table(
 def describe_images(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     wanted = params.get("ImageIds")
     if wanted:
-        found = [find(call, one) for one in dict.fromkeys(wanted)]
+        there = [one for one in dict.fromkeys(wanted) if not _just_deregistered(call, one)]
+        found = ids.each(there, lambda one: find(call, one))
     else:
         found = [*call.cloud.all("image"), *stock.images().values()]
     found = [one for one in found if _owned(call, one, params) and _executable(call, one, params)]
@@ -95,13 +99,21 @@ def create_image(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     image_id, name = ids.new("ami"), _new_name(call, params)
     snapshot_tags = tagging.on_create(params, "snapshot", among=["image"])
     mappings = block_devices.of_instance(
-        call, instance, params.get("BlockDeviceMappings", ()), f"Created by CreateImage for {image_id}", snapshot_tags
+        call,
+        instance,
+        params.get("BlockDeviceMappings", ()),
+        f"Created by CreateImage({instance['InstanceId']}) for {image_id}",
+        snapshot_tags,
     )
     record = {
         "BlockDeviceMappings": mappings,
         "Architecture": instance["Architecture"],
         "RootDeviceName": instance["RootDeviceName"],
         "BootMode": instance.get("BootMode"),
+        "Platform": instance.get("Platform"),
+        "PlatformDetails": instance["PlatformDetails"],
+        "UsageOperation": instance["UsageOperation"],
+        "VirtualizationType": instance["VirtualizationType"],
         "SourceInstanceId": instance["InstanceId"],
         "SourceImageId": instance["ImageId"],
         "SourceImageRegion": call.region,
@@ -116,7 +128,7 @@ def register_image(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     parameters.refuse(params, "ImageLocation", "BillingProducts")
     name = _new_name(call, params)
     root = params.get("RootDeviceName")
-    mappings = block_devices.of_request(call, params.get("BlockDeviceMappings", ()))
+    mappings = block_devices.of_request(call, params.get("BlockDeviceMappings", ()), to_be_made=False)
     if not root or not mappings:
         raise ApiError("MissingParameter", "The request must contain rootDeviceName and its blockDeviceMapping")
     if not any(one["DeviceName"] == root and "SnapshotId" in one.get("Ebs", {}) for one in mappings):
@@ -145,10 +157,24 @@ def register_image(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def deregister_image(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     image = own(call, params["ImageId"])
     call.cloud.delete("image", image["ImageId"])
+    for id, record in call.cloud.oldest(_GONE, 2):
+        if not _is_recent(call, record):
+            call.cloud.delete(_GONE, id)
+    call.cloud.put(_GONE, image["ImageId"], {"At": call.timestamp()})
     results = []
     if params.get("DeleteAssociatedSnapshots"):
         results = [{"SnapshotId": one, "ReturnCode": _delete_snapshot(call, one)} for one in snapshot_ids(image)]
     return {"Return": True, "DeleteSnapshotResults": results}
+
+
+def _just_deregistered(call: Call, image_id: str) -> bool:
+    """AWS says nothing of an image that went a moment ago, and that it doesn't exist only later."""
+    record = call.cloud.get(_GONE, image_id)
+    return record is not None and _is_recent(call, record)
+
+
+def _is_recent(call: Call, record: dict[str, Any]) -> bool:
+    return call.now - datetime.fromisoformat(record["At"].replace("Z", "+00:00")) < _GONE_FOR
 
 
 def _delete_snapshot(call: Call, snapshot_id: str) -> str:
@@ -223,7 +249,7 @@ def _keep(
 
 def _owned(call: Call, image: dict[str, Any], params: dict[str, Any]) -> bool:
     owners = params.get("Owners")
-    names = {image["OwnerId"], image.get("ImageOwnerAlias"), image.get("_Publisher")}
+    names = {*stock.owners(image), image.get("ImageOwnerAlias")}
     if image["OwnerId"] == call.account:
         names.add("self")
     return not owners or not names.isdisjoint(owners)

@@ -79,8 +79,15 @@ def run_instances(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         "ReservationId": reservation,
         "OwnerId": call.account,
         "Groups": [],
-        "Instances": [{**instance, "State": state("pending")} for instance in started],
+        "Instances": [_starting(instance) for instance in started],
     }
+
+
+def _starting(instance: dict[str, Any]) -> dict[str, Any]:
+    """As the answer shows it; whoever asks later finds it further on."""
+    monitored = instance["Monitoring"]["State"] == "enabled"
+    shown = {**instance, "State": state("pending")}
+    return {**shown, "Monitoring": {"State": "pending"}} if monitored else shown
 
 
 def _counts(params: dict[str, Any]) -> tuple[int, int]:
@@ -100,6 +107,7 @@ def _planned(call: Call, params: dict[str, Any], most: int) -> Launch:
     image = images.find(call, params["ImageId"])
     instance_type = instance_options.checked_type(params.get("InstanceType", DEFAULT_TYPE))
     check_architecture(image, instance_type)
+    _check_kind(image, instance_type)
     if "KeyName" in params:
         key_pairs.find(call, params["KeyName"])
     interfaces = launch_interfaces.specs(params)
@@ -121,13 +129,28 @@ def _planned(call: Call, params: dict[str, Any], most: int) -> Launch:
 
 
 def check_architecture(image: dict[str, Any], instance_type: str) -> None:
-    has = catalog.family(instance_type).architecture
-    if image["Architecture"] not in (has, "i386" if has == "x86_64" else has):
+    has = catalog.architectures(instance_type)
+    if image["Architecture"] not in has:
         raise ApiError(
             "InvalidParameterValue",
-            f"The architecture '{has}' of the specified instance type does not match the architecture "
+            f"The architecture '{','.join(has)}' of the specified instance type does not match the architecture "
             f"'{image['Architecture']}' of the specified AMI. Specify an instance type and an AMI that have "
             "matching architectures, and try again.",
+        )
+
+
+def _check_kind(image: dict[str, Any], instance_type: str) -> None:
+    info = catalog.types()[instance_type]
+    virtual, root = image["VirtualizationType"], image["RootDeviceType"]
+    if virtual not in info["SupportedVirtualizationTypes"]:
+        needed = info["SupportedVirtualizationTypes"][0]
+        raise parameters.combination(
+            f"Virtualization type '{needed}' is required for instances of type '{instance_type}'. "
+            f"Ensure that you are using an AMI with virtualization type '{needed}'."
+        )
+    if root not in info["SupportedRootDeviceTypes"]:
+        raise parameters.combination(
+            f"The instance type '{instance_type}' does not support an AMI whose root device is of type '{root}'."
         )
 
 

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import catalog, filters, instances, paging, parameters, placement_groups
+from hive_emulator.ec2 import catalog, filters, instances, paging, parameters, partitions, placement_groups
 from hive_emulator.errors import ApiError
 
 _METADATA_DEFAULTS = {
@@ -38,7 +38,7 @@ def modify_instance_metadata_options(call: Call, params: dict[str, Any]) -> dict
 
 
 def credits(instance_type: str, given: dict[str, Any]) -> str | None:
-    """CPU credits of a burstable type: unlimited unless said otherwise; None for all other types."""
+    """CPU credits of a burstable type: unlimited unless said otherwise, for t2 standard; None for all other types."""
     wanted = given.get("CpuCredits")
     if not catalog.is_burstable(instance_type):
         if wanted:
@@ -47,7 +47,8 @@ def credits(instance_type: str, given: dict[str, Any]) -> str | None:
                 f"The creditSpecification parameter is not supported for {instance_type} instances.",
             )
         return None
-    return parameters.one_of(given, "CpuCredits", ("standard", "unlimited"), "unlimited")
+    usual = "standard" if instance_type.startswith("t2.") else "unlimited"
+    return parameters.one_of(given, "CpuCredits", ("standard", "unlimited"), usual)
 
 
 @action("DescribeInstanceCreditSpecifications")
@@ -159,7 +160,7 @@ def profile(call: Call, given: dict[str, Any]) -> dict[str, str]:
     """An IamInstanceProfile by name or ARN. There is no IAM behind it that could know the profile."""
     if not given.get("Arn") and not given.get("Name"):
         raise parameters.missing("iamInstanceProfile.arn or iamInstanceProfile.name")
-    arn = given.get("Arn") or f"arn:aws:iam::{call.account}:instance-profile/{given['Name']}"
+    arn = given.get("Arn") or partitions.arn(call, f"instance-profile/{given['Name']}", service="iam", region="")
     return {"Arn": arn, "Id": "AIPA" + hashlib.sha256(arn.encode()).hexdigest()[:17].upper()}
 
 

@@ -37,6 +37,7 @@ def _of_image(image: dict[str, Any]) -> dict[str, Any]:
         "RootDeviceName",
         "RootDeviceType",
         "VirtualizationType",
+        "Platform",
         "PlatformDetails",
         "UsageOperation",
         "TpmSupport",
@@ -46,7 +47,7 @@ def _of_image(image: dict[str, Any]) -> dict[str, Any]:
         "BootMode": boot,
         "CurrentInstanceBootMode": "uefi" if boot.startswith("uefi") else "legacy-bios",
         "Hypervisor": "xen",
-        "EnaSupport": True,
+        "EnaSupport": image["EnaSupport"],
         "ProductCodes": [],
     }
 

@@ -88,7 +88,7 @@ def describe_instance_types(call: Call, params: dict[str, Any]) -> dict[str, Any
         )
     found = [known[one] for one in wanted] if wanted else list(known.values())
     found = filters.apply(found, params.get("Filters"), FILTERS)
-    return paging.page("InstanceTypes", found, params, "InstanceType", highest=100)
+    return paging.page("InstanceTypes", found, {"MaxResults": 100, **params}, "InstanceType", highest=100)
 
 
 @action("DescribeInstanceTypeOfferings")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from hive_emulator.action import Call
+from hive_emulator.ec2 import public_addresses
 
 Interface = dict[str, Any]
 Instance = dict[str, Any]
@@ -58,7 +59,7 @@ def refresh(call: Call, instance_id: str) -> None:
 def with_interfaces(call: Call, instance: Instance, interfaces: list[Interface]) -> Instance:
     """The instance with the view of these interfaces."""
     shown = {key: value for key, value in instance.items() if key not in _OWN}
-    shown["NetworkInterfaces"] = [_shown(interface) for interface in interfaces]
+    shown["NetworkInterfaces"] = [_shown(public_addresses.with_names(call.cloud, each)) for each in interfaces]
     if not interfaces:
         return {**shown, "PublicDnsName": ""}
     primary = interfaces[0]

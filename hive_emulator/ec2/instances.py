@@ -59,7 +59,7 @@ def _reservations(instances: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def visible(call: Call, wanted: list[str] | None = None) -> list[dict[str, Any]]:
     """The instances with these ids, or all: those terminated long ago are gone."""
     if wanted:
-        return [find(call, one) for one in dict.fromkeys(wanted)]
+        return ids.each(wanted, lambda one: find(call, one))
     return [one for one in call.cloud.all("instance") if not _expired(call, one)]
 
 
@@ -69,6 +69,13 @@ def find(call: Call, instance_id: str) -> dict[str, Any]:
     if _expired(call, instance):
         raise ids.not_found("instance", instance_id)
     return instance
+
+
+def named(call: Call, params: dict[str, Any]) -> list[dict[str, Any]]:
+    """The instances that a call must name."""
+    if not params.get("InstanceIds"):
+        raise ApiError("InvalidParameterCombination", "No instances specified")
+    return visible(call, params["InstanceIds"])
 
 
 def _expired(call: Call, instance: dict[str, Any]) -> bool:
@@ -82,7 +89,7 @@ def _expired(call: Call, instance: dict[str, Any]) -> bool:
 @action("StartInstances")
 def start_instances(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     changes = []
-    for instance in visible(call, params["InstanceIds"]):
+    for instance in named(call, params):
         name = instance["State"]["Name"]
         if name in ("running", "pending"):
             changes.append(unchanged(instance))
@@ -111,7 +118,7 @@ def _start(call: Call, instance: dict[str, Any]) -> None:
 @action("StopInstances")
 def stop_instances(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     changes = []
-    for instance in visible(call, params["InstanceIds"]):
+    for instance in named(call, params):
         name = instance["State"]["Name"]
         if name in ("stopped", "stopping"):
             changes.append(unchanged(instance))
@@ -124,6 +131,11 @@ def stop_instances(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stop(call: Call, instance: dict[str, Any], params: dict[str, Any]) -> None:
+    if instance["RootDeviceType"] != "ebs":
+        raise ApiError(
+            "UnsupportedOperation",
+            f"The instance '{instance['InstanceId']}' does not have an 'ebs' root device type and cannot be stopped",
+        )
     if instance["_DisableApiStop"]:
         raise _protected(instance, "stopped", "disableApiStop")
     if params.get("Hibernate") and not instance["HibernationOptions"]["Configured"]:
@@ -137,7 +149,7 @@ def _stop(call: Call, instance: dict[str, Any], params: dict[str, Any]) -> None:
 
 @action("RebootInstances")
 def reboot_instances(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    for instance in visible(call, params["InstanceIds"]):
+    for instance in named(call, params):
         if instance["State"]["Name"] not in ("running", "pending"):
             raise wrong_state(instance, "rebooted")
         hooks.fire(call, "reboot", for_hook(instance), partial(_reboot_failed, instance["InstanceId"]))
@@ -153,7 +165,7 @@ def _reboot_failed(instance_id: str, call: Call, reason: str) -> None:
 @action("TerminateInstances")
 def terminate_instances(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     changes = []
-    for instance in visible(call, params["InstanceIds"]):
+    for instance in named(call, params):
         if instance["State"]["Name"] in ("terminated", "shutting-down"):
             changes.append(unchanged(instance))
             continue

@@ -27,11 +27,28 @@ QUOTAS: dict[str, tuple[int | None, str]] = {
     "security-groups-per-interface": (5, "security groups of a network interface"),
     "internet-gateways": (None, "internet gateways in a region"),
     "egress-only-internet-gateways": (None, "egress-only internet gateways in a region"),
-    "route-tables-per-vpc": (None, "route tables in a VPC"),
+    "route-tables-per-vpc": (200, "route tables in a VPC"),
+    "network-acls-per-vpc": (200, "network ACLs of a VPC"),
+    "rules-per-network-acl": (20, "entries of a network ACL, in each direction"),
     "routes-per-table": (500, "routes of a route table, local ones left out"),
     "network-interfaces": (None, "network interfaces in a region"),
     "addresses": (None, "elastic IP addresses in a region"),
     "nat-gateways-per-zone": (None, "NAT gateways in an availability zone"),
+}
+
+# What AWS gives a new account where nothing is set here.
+AWS_NUMBERS = {
+    "vcpus-standard": 5,
+    "vcpus-g": 0,
+    "volumes-gib": 51_200,
+    "vpcs": 5,
+    "subnets-per-vpc": 200,
+    "security-groups": 2500,
+    "internet-gateways": 5,
+    "egress-only-internet-gateways": 5,
+    "network-interfaces": 5000,
+    "addresses": 5,
+    "nat-gateways-per-zone": 5,
 }
 
 

@@ -21,6 +21,7 @@ _ELSEWHERE = (
     "SecondaryPrivateIpAddressCount",
 )
 REMEMBERED = timedelta(hours=1)
+GONE = ("deleted", "failed")
 
 FILTERS = filters.table(
     "DescribeNatGateways",
@@ -39,6 +40,8 @@ def create_nat_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     _forget_old(call)
     _check_quota(call, subnet)
     gateway_id = ids.new("nat")
+    if address and not call.cloud.by("internet-gateway", "VpcId", subnet["VpcId"]):
+        return _failed(call, params, subnet, gateway_id, address)
     interface = _interface(call, subnet, gateway_id, params.get("PrivateIpAddress"))
     shown = {
         "NetworkInterfaceId": interface["NetworkInterfaceId"],
@@ -64,6 +67,28 @@ def create_nat_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     return {**answer, "ClientToken": params["ClientToken"]} if "ClientToken" in params else answer
 
 
+def _failed(
+    call: Call, params: dict[str, Any], subnet: dict[str, Any], gateway_id: str, address: dict[str, Any]
+) -> dict[str, Any]:
+    """A gateway that can't work: AWS takes the call, and says so afterwards."""
+    record = {
+        "NatGatewayId": gateway_id,
+        "SubnetId": subnet["SubnetId"],
+        "VpcId": subnet["VpcId"],
+        "State": "failed",
+        "FailureCode": "Gateway.NotAttached",
+        "FailureMessage": f"Network {subnet['VpcId']} has no Internet gateway attached",
+        "ConnectivityType": "public",
+        "CreateTime": call.timestamp(),
+        "DeleteTime": call.timestamp(),
+        "NatGatewayAddresses": [{"AllocationId": address["AllocationId"]}],
+        "Tags": tagging.on_create(params, "natgateway"),
+    }
+    call.cloud.put("natgateway", gateway_id, record)
+    begun = {key: value for key, value in record.items() if not key.startswith("Failure") and key != "DeleteTime"}
+    return {"NatGateway": {**begun, "State": "pending"}}
+
+
 def _address(call: Call, subnet: dict[str, Any], params: dict[str, Any], connectivity: str) -> dict[str, Any] | None:
     """The elastic IP of a public gateway, free to be used; None for a private one."""
     if connectivity == "private":
@@ -78,8 +103,6 @@ def _address(call: Call, subnet: dict[str, Any], params: dict[str, Any], connect
             "Resource.AlreadyAssociated",
             f"Elastic IP address [{address['AllocationId']}] is already associated",
         )
-    if not call.cloud.by("internet-gateway", "VpcId", subnet["VpcId"]):
-        raise ApiError("Gateway.NotAttached", f"Network {subnet['VpcId']} has no Internet gateway attached")
     return address
 
 
@@ -88,7 +111,7 @@ def _check_quota(call: Call, subnet: dict[str, Any]) -> None:
     held = [
         each
         for each in call.cloud.all("natgateway")
-        if each["State"] != "deleted" and ids.find(call, "subnet", each["SubnetId"])["AvailabilityZone"] == zone
+        if each["State"] not in GONE and ids.find(call, "subnet", each["SubnetId"])["AvailabilityZone"] == zone
     ]
     noun = f"NAT gateways in {zone}"
     limits.check(call, "nat-gateways-per-zone", lambda: held, "NatGatewayLimitExceeded", noun)
@@ -125,7 +148,9 @@ def describe_nat_gateways(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def delete_nat_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     gateway = ids.find(call, "natgateway", params.get("NatGatewayId"))
     _forget_old(call)
-    if gateway["State"] != "deleted":
+    if gateway["State"] == "failed":
+        call.cloud.put("natgateway", gateway["NatGatewayId"], {**gateway, "State": "deleted"})
+    elif gateway["State"] != "deleted":
         for each in gateway["NatGatewayAddresses"]:
             interface = ids.find(call, "network-interface", each["NetworkInterfaceId"])
             network_interfaces.remove(call, interface)
@@ -135,7 +160,7 @@ def delete_nat_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_old(call: Call, gateway: Gateway) -> bool:
-    if gateway["State"] != "deleted":
+    if gateway["State"] not in GONE:
         return False
     return call.now - datetime.fromisoformat(gateway["DeleteTime"].replace("Z", "+00:00")) > REMEMBERED
 

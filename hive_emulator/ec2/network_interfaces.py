@@ -73,7 +73,7 @@ def create_network_interface(call: Call, params: dict[str, Any]) -> dict[str, An
     subnet = ids.find(call, "subnet", params.get("SubnetId"))
     parameters.refuse(params, "Ipv4Prefixes", "Ipv4PrefixCount", "Ipv6Prefixes", "Ipv6PrefixCount", "Operator")
     interface = create(call, subnet, params, tags=tagging.on_create(params, "network-interface"))
-    answer = {"NetworkInterface": shown(interface)}
+    answer = {"NetworkInterface": shown(call, interface)}
     return {**answer, "ClientToken": params["ClientToken"]} if "ClientToken" in params else answer
 
 
@@ -83,7 +83,7 @@ def wanted_addresses(params: dict[str, Any]) -> list[str | None]:
     The same members are in CreateNetworkInterface and in an interface of RunInstances.
     """
     listed = params.get("PrivateIpAddresses", [])
-    primaries = [each.get("PrivateIpAddress") for each in listed if each.get("Primary")]
+    primaries: list[str | None] = [each.get("PrivateIpAddress") for each in listed if each.get("Primary")]
     if "PrivateIpAddress" in params:
         primaries.append(params["PrivateIpAddress"])
     if len(set(primaries)) > 1:
@@ -93,6 +93,8 @@ def wanted_addresses(params: dict[str, Any]) -> list[str | None]:
         )
     count = params.get("SecondaryPrivateIpAddressCount", 0)
     secondaries: list[str | None] = [each.get("PrivateIpAddress") for each in listed if not each.get("Primary")]
+    if len(listed) == len(secondaries) == 1 and not primaries and not count:
+        primaries, secondaries = secondaries, []  # one address alone is the primary one
     if count and secondaries:
         raise ApiError(
             "InvalidParameterCombination",
@@ -122,7 +124,9 @@ def create(
         "NetworkInterfaceLimitExceeded",
         "network interfaces",
     )
-    taken = subnet_addresses.take(call, subnet["SubnetId"], wanted_addresses(wanted))
+    private = [] if subnet["Ipv6Native"] else wanted_addresses(wanted)
+    taken = subnet_addresses.take(call, subnet["SubnetId"], private)
+    primary = taken[0] if taken else None
     interface_id = ids.new("eni")
     record: Interface = {
         "NetworkInterfaceId": interface_id,
@@ -137,9 +141,9 @@ def create(
         "MacAddress": "02:" + ":".join(f"{byte:02x}" for byte in secrets.token_bytes(5)),
         "Operator": {"Managed": False},
         "OwnerId": call.account,
-        "PrivateIpAddress": taken[0],
-        "PrivateDnsName": private_name(call, taken[0]),
-        "PrivateIpAddresses": [private_address(call, each, primary=each == taken[0]) for each in taken],
+        "PrivateIpAddress": primary,
+        "PrivateDnsName": private_name(call, primary) if primary else None,
+        "PrivateIpAddresses": [private_address(call, each, primary=each == primary) for each in taken],
         "RequesterManaged": requester is not None,
         "SourceDestCheck": requester is None,
         "Status": "available",
@@ -149,9 +153,9 @@ def create(
         record["RequesterId"] = requester
     if "ConnectionTrackingSpecification" in wanted:
         record["ConnectionTrackingConfiguration"] = wanted["ConnectionTrackingSpecification"]
-    if public:
+    if public and primary:
         address = public_addresses.association(call, public_addresses.free(call))
-        record = public_addresses.on_interface(record, taken[0], address)
+        record = public_addresses.on_interface(record, primary, address)
     return call.cloud.put("network-interface", interface_id, record)
 
 
@@ -203,9 +207,9 @@ def chosen_groups(call: Call, vpc_id: str, wanted: Sequence[str] | None) -> list
     return [{"GroupId": group["GroupId"], "GroupName": group["GroupName"]} for group in groups]
 
 
-def shown(interface: Interface) -> Interface:
+def shown(call: Call, interface: Interface) -> Interface:
     """An interface as the calls on interfaces show it: AWS calls its tags TagSet here, and only here."""
-    return {**interface, "TagSet": interface["Tags"]}
+    return {**public_addresses.with_names(call.cloud, interface), "TagSet": interface["Tags"]}
 
 
 @action("DescribeNetworkInterfaces")
@@ -216,7 +220,7 @@ def describe_network_interfaces(call: Call, params: dict[str, Any]) -> dict[str,
         found = [_with_last_attachment(each) for each in found]
     chosen = filters.apply(found, params.get("Filters"), FILTERS)
     answer = paging.page("NetworkInterfaces", chosen, params, "NetworkInterfaceId")
-    return {**answer, "NetworkInterfaces": [shown(each) for each in answer["NetworkInterfaces"]]}
+    return {**answer, "NetworkInterfaces": [shown(call, each) for each in answer["NetworkInterfaces"]]}
 
 
 def _with_last_attachment(interface: Interface) -> Interface:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import catalog, dependencies, filters, ids, parameters, tagging
+from hive_emulator.ec2 import catalog, dependencies, filters, ids, parameters, partitions, tagging
 from hive_emulator.errors import ApiError
 
 MAX_PARTITIONS = 7
@@ -33,7 +33,7 @@ def create_placement_group(call: Call, params: dict[str, Any]) -> dict[str, Any]
     group = {
         "GroupId": group_id,
         "GroupName": name,
-        "GroupArn": f"arn:aws:ec2:{call.region}:{call.account}:placement-group/{name}",
+        "GroupArn": partitions.arn(call, f"placement-group/{name}"),
         "State": "available",
         **_strategy(params),
         "Tags": tagging.on_create(params, "placement-group"),

@@ -11,6 +11,7 @@ import secrets
 from typing import Any
 
 from hive_emulator.action import Call
+from hive_emulator.cloud import Cloud
 from hive_emulator.errors import ApiError
 
 POOL = ipaddress.IPv4Network("198.18.0.0/15")
@@ -55,6 +56,21 @@ def on_interface(
     if private_address == interface["PrivateIpAddress"]:
         changed = _with(changed, association)
     return changed
+
+
+def with_names(cloud: Cloud, interface: dict[str, Any]) -> dict[str, Any]:
+    """The interface as it is shown: with public names only where its VPC has DNS host names on."""
+    vpc = cloud.get("vpc", interface["VpcId"])
+    if vpc is None or vpc["_dns_hostnames"] or not any("Association" in a for a in interface["PrivateIpAddresses"]):
+        return interface
+    shown = {**interface, "PrivateIpAddresses": [_nameless(each) for each in interface["PrivateIpAddresses"]]}
+    return _nameless(shown)
+
+
+def _nameless(holder: dict[str, Any]) -> dict[str, Any]:
+    if "Association" not in holder:
+        return holder
+    return {**holder, "Association": {**holder["Association"], "PublicDnsName": ""}}
 
 
 def _with(holder: dict[str, Any], association: dict[str, str] | None) -> dict[str, Any]:

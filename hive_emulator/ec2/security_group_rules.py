@@ -124,6 +124,10 @@ def _revoked(rule: Rule) -> Rule:
 
 @action("DescribeSecurityGroupRules")
 def describe_security_group_rules(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    for one in params.get("Filters", ()):
+        for value in one.get("Values", ()) if one.get("Name") == "group-id" else ():
+            if not any(mark in value for mark in "*?") and not ids.is_well_formed("security-group", value):
+                raise ids.not_found("security-group", value)
     found = ids.find_all(call, "security-group-rule", params.get("SecurityGroupRuleIds"))
     chosen = filters.apply(found, params.get("Filters"), FILTERS)
     return paging.page("SecurityGroupRules", chosen, params, "SecurityGroupRuleId")
@@ -151,6 +155,8 @@ _SOURCES = ("CidrIpv4", "CidrIpv6", "PrefixListId", "ReferencedGroupInfo")
 def _rewritten(call: Call, group: dict[str, Any], old: Rule, wanted: dict[str, Any]) -> Rule:
     """A rule with everything but its id and tags new. AWS doesn't let the kind of source change."""
     source: Rule = {}
+    if "IpProtocol" not in wanted:
+        raise ApiError("MissingParameter", "The request must contain the parameter SecurityGroupRule.IpProtocol")
     if "CidrIpv4" in wanted:
         source["CidrIpv4"] = permissions.ipv4(wanted["CidrIpv4"])
     if "CidrIpv6" in wanted:
@@ -160,6 +166,11 @@ def _rewritten(call: Call, group: dict[str, Any], old: Rule, wanted: dict[str, A
     if "ReferencedGroupId" in wanted:
         pair = {"GroupId": wanted["ReferencedGroupId"]}
         source["ReferencedGroupInfo"] = permissions.referenced(call, group, pair)
+    if not source:
+        raise ApiError(
+            "MissingParameter",
+            "The request must contain one of CidrIpv4, CidrIpv6, PrefixListId and ReferencedGroupId of a rule",
+        )
     if len(source) != 1:
         raise ApiError("InvalidParameterCombination", f"A rule has exactly one source, {len(source)} were given")
     if next(iter(source)) not in old:

@@ -14,6 +14,7 @@ from hive_emulator.ec2 import (
     ids,
     limits,
     paging,
+    partitions,
     permissions,
     tagging,
 )
@@ -99,7 +100,7 @@ def create(call: Call, vpc: dict[str, Any], name: str, description: str, tags: t
         "Description": description,
         "VpcId": vpc["VpcId"],
         "OwnerId": call.account,
-        "SecurityGroupArn": f"arn:aws:ec2:{call.region}:{call.account}:security-group/{group_id}",
+        "SecurityGroupArn": partitions.arn(call, f"security-group/{group_id}"),
         "IpPermissions": [],
         "IpPermissionsEgress": [],
         "Tags": tags,
@@ -141,7 +142,7 @@ def add_rules(
             "GroupOwnerId": call.account,
             "IsEgress": egress,
             **rule,
-            "SecurityGroupRuleArn": f"arn:aws:ec2:{call.region}:{call.account}:security-group-rule/{rule_id}",
+            "SecurityGroupRuleArn": partitions.arn(call, f"security-group-rule/{rule_id}"),
             "Tags": tags or [],
         }
         stored.append(call.cloud.put("security-group-rule", rule_id, record))

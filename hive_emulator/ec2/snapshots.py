@@ -16,7 +16,7 @@ FILTERS = filters.table(
         "description": "Description",
         "encrypted": "Encrypted",
         "owner-alias": "OwnerAlias",
-        "owner-id": "OwnerId",
+        "owner-id": stock.owners,
         "progress": "Progress",
         "snapshot-id": "SnapshotId",
         "start-time": "StartTime",
@@ -66,7 +66,7 @@ def copy_snapshot(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def describe_snapshots(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     wanted = params.get("SnapshotIds")
     if wanted:
-        found = [find(call, one) for one in dict.fromkeys(wanted)]
+        found = ids.each(wanted, lambda one: find(call, one))
     else:
         found = [*call.cloud.all("snapshot"), *stock.snapshots().values()]
     found = [one for one in found if _owned(call, one, params) and _restorable(call, one, params)]
@@ -127,7 +127,7 @@ def _starting(snapshot: dict[str, Any]) -> dict[str, Any]:
 
 def _owned(call: Call, snapshot: dict[str, Any], params: dict[str, Any]) -> bool:
     owners = params.get("OwnerIds")
-    names = {snapshot["OwnerId"], snapshot.get("OwnerAlias")}
+    names = {*stock.owners(snapshot), snapshot.get("OwnerAlias")}
     if snapshot["OwnerId"] == call.account:
         names.add("self")
     return not owners or not names.isdisjoint(owners)
@@ -135,5 +135,5 @@ def _owned(call: Call, snapshot: dict[str, Any], params: dict[str, Any]) -> bool
 
 def _restorable(call: Call, snapshot: dict[str, Any], params: dict[str, Any]) -> bool:
     users = params.get("RestorableByUserIds")
-    able = {"all"} if "OwnerAlias" in snapshot else {"self", call.account}
+    able = {"all"} if "_Stock" in snapshot else {"self", call.account}
     return not users or not able.isdisjoint(users)

@@ -53,6 +53,8 @@ def disassociate_subnet_cidr_block(call: Call, params: dict[str, Any]) -> dict[s
 
 
 def _take_away(call: Call, subnet: dict[str, Any], gone: dict[str, Any]) -> dict[str, Any]:
+    if subnet["Ipv6Native"]:
+        raise ApiError("OperationNotPermitted", f"The subnet {subnet['SubnetId']} has IPv6 addresses only")
     for interface in call.cloud.by("network-interface", "SubnetId", subnet["SubnetId"]):
         if interface["Ipv6Addresses"]:
             raise ApiError(

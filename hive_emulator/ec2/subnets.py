@@ -14,6 +14,7 @@ from hive_emulator.ec2 import (
     network_acls,
     paging,
     parameters,
+    partitions,
     route_tables,
     subnet_cidrs,
     tagging,
@@ -65,20 +66,34 @@ FILTERS = filters.table(
 @action("CreateSubnet")
 def create_subnet(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     vpc = ids.find(call, "vpc", params.get("VpcId"))
-    parameters.refuse(params, "OutpostArn", "Ipv6Native", "Ipv4IpamPoolId", "Ipv6IpamPoolId")
-    if "CidrBlock" not in params:
-        raise ApiError("MissingParameter", "The request must contain the parameter cidrBlock")
-    block = cidrs.ipv4(params["CidrBlock"], "cidrBlock")
-    _check_block(call, vpc, block)
+    parameters.refuse(params, "OutpostArn", "Ipv4IpamPoolId", "Ipv6IpamPoolId")
     subnet = create(
         call,
         vpc,
-        str(block),
+        _block(call, vpc, params),
         zone=zones.chosen(call, params.get("AvailabilityZone"), params.get("AvailabilityZoneId")),
         ipv6=params.get("Ipv6CidrBlock"),
         tags=tagging.on_create(params, "subnet"),
     )
     return {"Subnet": subnet}
+
+
+def _block(call: Call, vpc: dict[str, Any], params: dict[str, Any]) -> str | None:
+    """The IPv4 block of a new subnet; None for one that has IPv6 addresses only."""
+    if not params.get("Ipv6Native"):
+        if "CidrBlock" not in params:
+            raise ApiError("MissingParameter", "Either 'cidrBlock' or 'ipv4IpamPoolId' should be provided.")
+        block = cidrs.ipv4(params["CidrBlock"], "cidrBlock")
+        _check_block(call, vpc, block)
+        return str(block)
+    if "Ipv6CidrBlock" not in params:
+        raise ApiError("MissingParameter", "Either 'ipv6CidrBlock' or 'ipv6IpamPoolId' should be provided.")
+    if "CidrBlock" in params:
+        raise ApiError(
+            "InvalidParameterCombination",
+            "When specifying ipv4 parameters, cidrBlock or ipv4IpamPoolId, you cannot set ipv6Native to true.",
+        )
+    return None
 
 
 def _check_block(call: Call, vpc: dict[str, Any], block: cidrs.Block) -> None:
@@ -88,7 +103,8 @@ def _check_block(call: Call, vpc: dict[str, Any], block: cidrs.Block) -> None:
             "InvalidSubnet.Range",
             f"The CIDR '{block}' is invalid: expected a block from /16 to /28 inside {' or '.join(held)}.",
         )
-    others = [each["CidrBlock"] for each in call.cloud.by("subnet", "VpcId", vpc["VpcId"])]
+    siblings = call.cloud.by("subnet", "VpcId", vpc["VpcId"])
+    others = [each["CidrBlock"] for each in siblings if "CidrBlock" in each]
     if cidrs.overlapping(block, others):
         raise ApiError("InvalidSubnet.Conflict", f"The CIDR '{block}' conflicts with another subnet")
 
@@ -96,7 +112,7 @@ def _check_block(call: Call, vpc: dict[str, Any], block: cidrs.Block) -> None:
 def create(
     call: Call,
     vpc: dict[str, Any],
-    block: str,
+    block: str | None,
     *,
     zone: str,
     tags: tagging.Tags,
@@ -109,28 +125,29 @@ def create(
     subnet_id = ids.new("subnet")
     record = {
         "SubnetId": subnet_id,
-        "SubnetArn": f"arn:aws:ec2:{call.region}:{call.account}:subnet/{subnet_id}",
+        "SubnetArn": partitions.arn(call, f"subnet/{subnet_id}"),
         "VpcId": vpc["VpcId"],
         "OwnerId": call.account,
-        "CidrBlock": block,
         "Ipv6CidrBlockAssociationSet": [subnet_cidrs.association(call, vpc, ipv6)] if ipv6 else [],
         "AvailabilityZone": zone,
         "AvailabilityZoneId": zones.zone_id(zone),
-        "AvailableIpAddressCount": cidrs.ipv4(block, "cidrBlock").num_addresses - RESERVED,
+        "AvailableIpAddressCount": cidrs.ipv4(block, "cidrBlock").num_addresses - RESERVED if block else 0,
         "State": "available",
         "DefaultForAz": default,
         "MapPublicIpOnLaunch": default,
         "MapCustomerOwnedIpOnLaunch": False,
-        "AssignIpv6AddressOnCreation": False,
+        "AssignIpv6AddressOnCreation": block is None,
         "EnableDns64": False,
-        "Ipv6Native": False,
+        "Ipv6Native": block is None,
         "PrivateDnsNameOptionsOnLaunch": {
-            "HostnameType": "ip-name",
+            "HostnameType": "ip-name" if block else "resource-name",
             "EnableResourceNameDnsARecord": False,
             "EnableResourceNameDnsAAAARecord": False,
         },
         "Tags": tags,
     }
+    if block:
+        record["CidrBlock"] = block
     network_acls.associate(call, vpc["VpcId"], subnet_id)
     return call.cloud.put("subnet", subnet_id, record)
 

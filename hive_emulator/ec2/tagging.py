@@ -28,8 +28,10 @@ def on_create(params: dict[str, Any], resource_type: str, *, among: Iterable[str
                 "InvalidParameterValue",
                 f"'{given}' is not a valid taggable resource type for this operation.",
             )
+        if not spec.get("Tags"):
+            raise ApiError("InvalidParameterValue", "Tag specification must have at least one tag")
         if given == resource_type:
-            tags.extend(spec.get("Tags", ()))
+            tags.extend(spec["Tags"])
     return checked(tags)
 
 

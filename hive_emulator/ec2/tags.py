@@ -67,7 +67,7 @@ def _resources(params: dict[str, Any]) -> list[str]:
 
 def _find(call: Call, resource: str) -> tuple[str, dict[str, Any]]:
     kind = _KINDS.get(resource.rpartition("-")[0])
-    if kind is None:
+    if kind is None or not ids.is_well_formed(kind, resource):
         raise ApiError("InvalidID", f"The ID '{resource}' is not valid")
     return kind, ids.find(call, kind, resource)
 

@@ -30,6 +30,8 @@ STATUS_FILTERS = filters.table(
         "action.code": "Actions.Code",
         "action.description": "Actions.Description",
         "action.event-id": "Actions.EventId",
+        "attachment-status.instance-id": "AttachmentStatuses.InstanceId",
+        "attachment-status.io-performance": "AttachmentStatuses.IoPerformance",
         "availability-zone": "AvailabilityZone",
         "event.description": "Events.Description",
         "event.event-id": "Events.EventId",
@@ -122,13 +124,15 @@ def describe_volume_attribute(call: Call, params: dict[str, Any]) -> dict[str, A
 
 
 def _status(volume: dict[str, Any]) -> dict[str, Any]:
-    details = [{"Name": "io-enabled", "Status": "passed"}, {"Name": "io-performance", "Status": "normal"}]
-    if "Iops" not in volume or volume["VolumeType"] == "gp2":
-        details[1]["Status"] = "not-applicable"
+    measured = "Iops" in volume and volume["VolumeType"] != "gp2"
+    performance = "normal" if measured else "not-applicable"
+    details = [{"Name": "io-enabled", "Status": "passed"}, {"Name": "io-performance", "Status": performance}]
+    attached = [each["InstanceId"] for each in volume["Attachments"]]
     return {
         "VolumeId": volume["VolumeId"],
         "AvailabilityZone": volume["AvailabilityZone"],
         "VolumeStatus": {"Status": "ok", "Details": details},
+        "AttachmentStatuses": [{"InstanceId": each, "IoPerformance": performance} for each in attached],
         "Actions": [],
         "Events": [],
     }

@@ -143,6 +143,14 @@ def modify_vpc_attribute(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+@action("ModifyVpcTenancy")
+def modify_vpc_tenancy(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """From dedicated to default; the other way round AWS has none."""
+    vpc = ids.find(call, "vpc", params["VpcId"])
+    call.cloud.put("vpc", vpc["VpcId"], {**vpc, "InstanceTenancy": params["InstanceTenancy"]})
+    return {"ReturnValue": True}
+
+
 @action("DescribeVpcAttribute")
 def describe_vpc_attribute(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     vpc = ids.find(call, "vpc", params.get("VpcId"))

@@ -6,9 +6,17 @@ import re
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import filters
+from hive_emulator.ec2 import filters, partitions
 from hive_emulator.errors import ApiError
 
+_CHINA = ("cn-north-1", "cn-northwest-1")
+_GOVCLOUD = ("us-gov-east-1", "us-gov-west-1")
+# Those of AWS's that an account has to ask for: named, they are shown; in a list of all only when that is asked for.
+_OPT_IN = (
+    "af-south-1", "ap-east-1", "ap-east-2", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "ap-southeast-5",
+    "ap-southeast-6", "ap-southeast-7", "ca-west-1", "eu-central-2", "eu-south-1", "eu-south-2", "il-central-1",
+    "me-central-1", "me-south-1", "mx-central-1",
+)  # fmt: skip
 REGIONS = (
     "ap-northeast-1",
     "ap-northeast-2",
@@ -62,7 +70,7 @@ def zone_id(zone: str) -> str:
     if match is None:
         return zone
     area, direction, number, letter = match.groups()
-    short = area.replace("-", "") + _DIRECTIONS.get(direction, direction[:1])
+    short = {"us-gov": "usg"}.get(area, area.replace("-", "")) + _DIRECTIONS.get(direction, direction[:1])
     return f"{short}{number}-az{ord(letter) - ord('a') + 1}"
 
 
@@ -106,16 +114,27 @@ def _zone(call: Call, name: str) -> dict[str, Any]:
 
 @action("DescribeRegions")
 def describe_regions(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    regions = [
-        {
-            "RegionName": name,
-            "Endpoint": f"ec2.{name}.amazonaws.com",
-            "OptInStatus": "opt-in-not-required",
-        }
-        for name in sorted({*REGIONS, call.region})
-    ]
-    regions = _named(regions, params.get("RegionNames"), "RegionName", "region")
+    usual, optional = _known_regions(call.region)
+    wanted = params.get("RegionNames")
+    shown = {*usual, call.region} | (optional if wanted or params.get("AllRegions") else set())
+    regions = [_region(call, name, optional) for name in sorted(shown)]
+    regions = _named(regions, wanted, "RegionName", "region")
     return {"Regions": filters.apply(regions, params.get("Filters"), REGION_FILTERS)}
+
+
+def _known_regions(region: str) -> tuple[set[str], set[str]]:
+    """The regions of the partition that ``region`` is in: those that everybody has, and those one asks for."""
+    partition = partitions.of(region)
+    if partition == "aws":
+        return set(REGIONS), set(_OPT_IN)
+    return set(_CHINA if partition == "aws-cn" else _GOVCLOUD), set()
+
+
+def _region(call: Call, name: str, optional: set[str]) -> dict[str, Any]:
+    asked = name in optional
+    suffix = "amazonaws.com.cn" if name in _CHINA else "amazonaws.com"
+    status = "opt-in-not-required" if not asked else "opted-in" if name == call.region else "not-opted-in"
+    return {"RegionName": name, "Endpoint": f"ec2.{name}.{suffix}", "OptInStatus": status}
 
 
 def _named(rows: list[dict[str, Any]], wanted: list[str] | None, key: str, noun: str) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hmac
+import io
 import json
 import zlib
 from collections import Counter
@@ -16,6 +17,8 @@ import orjson
 from hive_emulator import __version__, faults, snapshots
 from hive_emulator.ec2 import limits
 from hive_emulator.handlers.exchange import Exchange, Response
+
+_MAX_SNAPSHOT = 1024**3  # bytes
 
 
 class AdminError(Exception):
@@ -121,11 +124,19 @@ async def _save(x: Exchange) -> Response:
 async def _load(x: Exchange) -> Response:
     try:
         body = x.request.body
-        text = gzip.decompress(body) if x.request.headers.get("content-encoding") == "gzip" else body
+        text = _unpacked(body) if x.request.headers.get("content-encoding") == "gzip" else body
         count = await snapshots.load(x.emulator, orjson.loads(text))  # unlike json it takes no half characters
     except (ValueError, OSError, EOFError, zlib.error, snapshots.SnapshotError) as error:
         raise AdminError(400, f"not a snapshot: {error}") from None
     return _json(200, {"loaded": count})
+
+
+def _unpacked(body: bytes) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(body)) as file:
+        text = file.read(_MAX_SNAPSHOT + 1)
+    if len(text) > _MAX_SNAPSHOT:
+        raise AdminError(413, f"the snapshot is larger than {_MAX_SNAPSHOT // 1024**2} MB when it is unpacked")
+    return text
 
 
 _CALLS: dict[tuple[str, str], Callable[[Exchange], Awaitable[Response]]] = {

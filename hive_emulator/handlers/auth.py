@@ -8,10 +8,10 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 
 from hive_emulator.errors import ApiError
-from hive_emulator.handlers import signature
-from hive_emulator.handlers.exchange import Exchange
+from hive_emulator.handlers import elsewhere, signature
+from hive_emulator.handlers.exchange import Exchange, Request
 
-SERVICES = ("ec2", "sts", "iam")
+SERVICES = ("ec2", "sts", "iam", "ssm")
 
 
 class Patience:
@@ -46,7 +46,10 @@ def authenticate(x: Exchange) -> Awaitable[None] | None:
     try:
         signed = signature.read(x.request)
         scope = signed.scope
-        x.service = scope.service if scope.service in SERVICES else "ec2"
+        if scope.service in SERVICES:
+            x.service = scope.service
+        else:
+            x.elsewhere = scope.service
         x.access_key = scope.access_key[:128]
         _check(x, signed)
     except ApiError as error:
@@ -66,14 +69,10 @@ async def _refuse_later(error: ApiError, delay: float) -> None:
 
 def _check(x: Exchange, signed: signature.Signed) -> None:
     key = x.emulator.keys.get(signed.scope.access_key)
-    if key is None:
-        raise ApiError("InvalidClientTokenId", "The security token included in the request is invalid.", 403)
-    if signed.scope.service not in SERVICES:
-        raise ApiError(
-            "SignatureDoesNotMatch",
-            f"Credential should be scoped to one of these services: {', '.join(SERVICES)}.",
-            403,
-        )
+    if key is None or _has_token(x.request):  # nobody here gives out session tokens
+        raise _unknown(x)
+    if x.elsewhere:
+        raise elsewhere.not_here(x.elsewhere, SERVICES)
     signature.check_date(signed, time.time())
     if not signature.matches(x.request, signed, key.secret):
         raise ApiError(
@@ -84,3 +83,15 @@ def _check(x: Exchange, signed: signature.Signed) -> None:
         )
     x.account = key.account
     x.region = signed.scope.region
+
+
+def _has_token(request: Request) -> bool:
+    return bool(request.headers.get("x-amz-security-token")) or b"X-Amz-Security-Token=" in request.query
+
+
+def _unknown(x: Exchange) -> ApiError:
+    """A key that nobody has, in the words of the service that was asked."""
+    if x.service == "ec2" and not x.elsewhere:
+        return ApiError("AuthFailure", "AWS was not able to validate the provided access credentials", 401)
+    code = "UnrecognizedClientException" if x.service == "ssm" else "InvalidClientTokenId"
+    return ApiError(code, "The security token included in the request is invalid.", 403)

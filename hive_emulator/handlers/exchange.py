@@ -51,6 +51,7 @@ class Exchange:
     """A request with everything that the handlers find out about it."""
 
     service = "ec2"  # from the credential scope
+    elsewhere = ""  # the service of the credential scope, if it isn't here
     region = ""
     account = ""
     access_key = ""

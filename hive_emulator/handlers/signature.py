@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ALGORITHM = "AWS4-HMAC-SHA256"
 SKEW = 5 * 60  # seconds
 LONGEST = 7 * 24 * 3600  # seconds a presigned request may be good for
+MOST_HEADERS = 100  # that may be signed
+MOST_PAIRS = 1000  # in a query string
 _REGION = re.compile(r"[a-z0-9-]{1,32}\Z")
 # As every SDK writes it, up to the signature; what else comes is taken apart piece by piece, to say what is missing.
 _PLAIN = re.compile(rf"{ALGORITHM} Credential=([^,= ]+), ?SignedHeaders=([a-z0-9;-]+), ?Signature=\Z")
@@ -61,6 +63,8 @@ def incomplete(message: str) -> ApiError:
 
 def read(request: Request) -> Signed:
     """The signature of a request; refuses one without, or with half of one."""
+    if request.query.count(b"&") >= MOST_PAIRS:
+        raise incomplete(f"A query string has at most {MOST_PAIRS:,} parameters: send them in the body of a POST.")
     header = request.headers.get("authorization")
     if header is not None:
         return _from_header(request, header)
@@ -130,6 +134,8 @@ def _scope(credential: str, headers: str) -> Scope:
     if not _REGION.match(region):
         raise ApiError("SignatureDoesNotMatch", "Credential should be scoped to a valid region.", 403)
     names = tuple(headers.split(";"))
+    if len(names) > MOST_HEADERS or len(set(names)) < len(names):  # one named often would be signed as often
+        raise incomplete(f"SignedHeaders must name each header once, and at most {MOST_HEADERS}.")
     if "host" not in names:
         raise ApiError("SignatureDoesNotMatch", "'Host' must be a 'SignedHeader' in the AWS Authorization.", 403)
     return Scope(access_key, credential[len(access_key) + 1 :], date, region, service, names)

@@ -8,7 +8,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from hive_emulator.protocol.parse import Given, Reader
+from hive_emulator.protocol.json_rpc import JsonReader, JsonSerialiser
+from hive_emulator.protocol.parse import Reader
 from hive_emulator.protocol.serialise import Serialiser
 
 _ID = "{request id}"  # where the request's id goes
@@ -42,13 +43,14 @@ class Operation:
     name: str
     version: str  # of the service's API
     input_shape: str | None
-    reader: Reader
+    reader: Reader | JsonReader
     takes_client_token: bool
     frame: tuple[str, str]  # what comes before and after the answer's members, with _ID in one of them
     output_shape: str | None
-    serialiser: Serialiser
+    serialiser: Serialiser | JsonSerialiser
+    content_type: str
 
-    def parse(self, given: Given) -> dict[str, Any]:
+    def parse(self, given: dict[str, Any]) -> dict[str, Any]:
         """What is ``given``, by botocore's names."""
         return self.reader.parameters(self.input_shape, given)
 
@@ -67,13 +69,21 @@ class Operation:
 
 
 @cache
-def _reader(service: str) -> Reader:
+def _reader(service: str) -> Reader | JsonReader:
+    if is_json(service):
+        return JsonReader(services()[service]["shapes"])
     return Reader(services()[service]["shapes"], services()[service]["metadata"]["protocol"] == "ec2")
 
 
 @cache
-def _serialiser(service: str) -> Serialiser:
-    return Serialiser(services()[service]["shapes"])
+def _serialiser(service: str) -> Serialiser | JsonSerialiser:
+    shapes = services()[service]["shapes"]
+    return JsonSerialiser(shapes) if is_json(service) else Serialiser(shapes)
+
+
+def is_json(service: str) -> bool:
+    """True when the service's clients speak JSON."""
+    return bool(services()[service]["metadata"]["protocol"] == "json")
 
 
 @cache
@@ -94,10 +104,13 @@ def operation(service: str, name: str) -> Operation | None:
         frame=_frame(name, model["metadata"]),
         output_shape=parts.get("output", {}).get("shape"),
         serialiser=_serialiser(service),
+        content_type="application/x-amz-json-1.1" if is_json(service) else "text/xml;charset=UTF-8",
     )
 
 
 def _frame(name: str, metadata: dict[str, Any]) -> tuple[str, str]:
+    if metadata["protocol"] == "json":
+        return "", ""
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<{name}Response xmlns="{metadata["xmlNamespace"]}">'
     if metadata["protocol"] == "ec2":
         return head + f"<requestId>{_ID}</requestId>", f"</{name}Response>"

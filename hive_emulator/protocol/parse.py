@@ -28,8 +28,11 @@ Node = Union[str, "dict[str, Node]"]  # a whole name, or what is below
 Read = Callable[[Given], Any]  # None: absent
 
 MAX_LIST = 1024
-MAX_FIELDS = 20_000
-MAX_NAME = 1_000
+MAX_FIELDS = 10_000
+MAX_ESCAPES = 65_536  # %XX in a request: fifty tags in Chinese, keys and values as long as they may be, have 57,600
+MAX_TEXT = 1024 * 1024  # bytes of all names and values
+MAX_NAME = 256
+MAX_DEPTH = 20  # parts of a name
 MAX_KEPT = 50  # names in a set that is kept: larger ones hardly come again
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -45,8 +48,12 @@ def _malformed(message: str) -> ApiError:
 
 def fields(raw: bytes, given: Given | None = None) -> Given:
     """Names and values of ``a=b&c.d=e``, added to ``given`` if there is one."""
+    if len(raw) > MAX_TEXT:
+        raise _malformed(f"The request's parameters are longer than {MAX_TEXT:,} bytes")
     if raw.count(b"&") >= MAX_FIELDS:
         raise _malformed(f"The request has more than {MAX_FIELDS:,} parameters")
+    if raw.count(b"%") > MAX_ESCAPES:
+        raise _malformed(f"The request has more than {MAX_ESCAPES:,} characters that are written as %XX")
     escaped = _is_escaped(raw)
     given = {} if given is None else given
     try:
@@ -84,6 +91,8 @@ def _tree(names: Iterable[str]) -> dict[str, Node]:
         if name.startswith("."):
             raise _unknown(name)
         *path, leaf = name.split(".")
+        if len(path) >= MAX_DEPTH:
+            raise _malformed(f"The parameter {name[:60]} has more than {MAX_DEPTH} parts")
         branch = root
         for part in path:
             below = branch.setdefault(part, {})

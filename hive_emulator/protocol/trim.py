@@ -29,7 +29,7 @@ ACTIONS = {
         CreateTags DeleteTags DescribeTags
         DescribeRegions DescribeAvailabilityZones DescribeAccountAttributes
         CreateEgressOnlyInternetGateway DescribeEgressOnlyInternetGateways DeleteEgressOnlyInternetGateway
-        CreateVpc DescribeVpcs DeleteVpc ModifyVpcAttribute DescribeVpcAttribute
+        CreateVpc DescribeVpcs DeleteVpc ModifyVpcAttribute DescribeVpcAttribute ModifyVpcTenancy
         AssociateVpcCidrBlock DisassociateVpcCidrBlock
         CreateSubnet DescribeSubnets DeleteSubnet ModifySubnetAttribute
         AssociateSubnetCidrBlock DisassociateSubnetCidrBlock
@@ -46,19 +46,22 @@ ACTIONS = {
         AttachNetworkInterface DetachNetworkInterface ModifyNetworkInterfaceAttribute
         AssignPrivateIpAddresses UnassignPrivateIpAddresses
         AssignIpv6Addresses UnassignIpv6Addresses
-        DescribeNetworkAcls DescribeVpcClassicLink DescribeVpcClassicLinkDnsSupport DescribeVpcEndpoints
-        DescribeDhcpOptions
+        CreateNetworkAcl DescribeNetworkAcls DeleteNetworkAcl ReplaceNetworkAclAssociation
+        CreateNetworkAclEntry ReplaceNetworkAclEntry DeleteNetworkAclEntry
+        DescribeVpcClassicLink DescribeVpcClassicLinkDnsSupport DescribeVpcEndpoints
+        CreateDhcpOptions DescribeDhcpOptions DeleteDhcpOptions AssociateDhcpOptions
         CreatePlacementGroup DescribePlacementGroups DeletePlacementGroup
         AllocateAddress DescribeAddresses ReleaseAddress AssociateAddress DisassociateAddress
         DescribeAddressesAttribute
         CreateNatGateway DescribeNatGateways DeleteNatGateway
     """,
+    "ssm": "GetParameter GetParameters",
     "sts": "GetCallerIdentity",
     "iam": "GetUser ListRoles ListAccountAliases",
 }
 
 MODEL = Path(__file__).with_name("model.json")
-_METADATA = ("apiVersion", "protocol", "xmlNamespace", "serviceFullName")
+_METADATA = ("apiVersion", "protocol", "xmlNamespace", "serviceFullName", "targetPrefix", "jsonVersion")
 _OPERATION = ("input", "output")
 _SHAPE = ("type", "members", "member", "key", "value", "required", "enum", "locationName", "flattened")
 _MEMBER = ("shape", "locationName", "queryName", "flattened", "timestampFormat")
@@ -86,7 +89,7 @@ def _trim(model: dict[str, Any], names: list[str]) -> dict[str, Any]:
             shapes[name] = shape = _shape(model["shapes"][name])
             todo += [ref["shape"] for ref in shape.get("members", {}).values()]
             todo += [shape[part]["shape"] for part in ("member", "key", "value") if part in shape]
-    metadata = {key: model["metadata"][key] for key in _METADATA}
+    metadata = {key: model["metadata"][key] for key in _METADATA if key in model["metadata"]}
     return {"metadata": metadata, "operations": operations, "shapes": dict(sorted(shapes.items()))}
 
 

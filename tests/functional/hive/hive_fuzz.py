@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import socket
@@ -28,7 +29,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from hive_emulator.protocol.model import services
+from hive_emulator.protocol.model import is_json, services
 from hive_emulator.protocol.parse import wire_names
 from hive_emulator.testing import RunningHive, running_emulator
 
@@ -65,6 +66,15 @@ class Findings:
     problems: list[str] = field(default_factory=list)
 
 
+def _as_json(pairs: list[tuple[str, str]]) -> bytes:
+    """Lists are numbered in the pairs: ``Names.1``."""
+    found: dict[str, Any] = {}
+    for path, value in pairs:
+        name, dot, _ = path.partition(".")
+        found[name] = [*found.get(name, []), value] if dot and isinstance(found.get(name, []), list) else value
+    return json.dumps(found).encode("utf-8", "replace")
+
+
 class Fuzzer:
     """One run against one emulator, repeatable by its seed."""
 
@@ -90,10 +100,11 @@ class Fuzzer:
             return
         service, action = self._random.choice(self._actions)
         pairs = self._pairs(service, action)
-        body = urlencode(pairs, errors="surrogatepass").encode()
+        target = f"AmazonSSM.{action}" if is_json(service) else ""
+        body = _as_json(pairs[2:]) if target else urlencode(pairs, errors="surrogatepass").encode()
         if self._random.random() < 0.15:
             body = self._broken(body)
-        self._send(self._signed(service, body), f"{service}:{action} {body[:1500]!r}")
+        self._send(self._signed(service, body, target), f"{service}:{action} {body[:1500]!r}")
         self.findings.actions.add(action)
 
     # --- making ---
@@ -162,11 +173,11 @@ class Fuzzer:
             ]
         )
 
-    def _signed(self, service: str, body: bytes) -> bytes:
+    def _signed(self, service: str, body: bytes, target: str = "") -> bytes:
         request = AWSRequest("POST", self._hive.endpoint + "/", data=body)
         credentials = Credentials(self._hive.access_key, self._hive.secret_key)
         SigV4Auth(credentials, service, self._hive.region).add_auth(request)
-        headers = dict(request.headers)
+        headers = {**request.headers, **({"X-Amz-Target": target} if target else {})}
         if self._random.random() < 0.004:  # seldom: repeated failures are slowed down
             name = self._random.choice(sorted(headers))
             headers[name] = quote_plus(self._hostile())
@@ -220,8 +231,8 @@ class Fuzzer:
         if head.count(b"HTTP/1.1 ") > 1 or text.count("<?xml") > 1:
             return  # several answers on one connection
         try:
-            ElementTree.fromstring(text)
-        except ElementTree.ParseError as error:
+            json.loads(text) if b"json" in head else ElementTree.fromstring(text)
+        except (ElementTree.ParseError, ValueError) as error:
             self.findings.problems.append(f"unreadable answer ({error}): {what}\n  {text[:300]!r}")
             return
         found = _ID.findall(text)

@@ -15,6 +15,7 @@ CALLS = (
     ("describe_route_tables", "RouteTables", "RouteTableId"),
     ("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
     ("describe_network_acls", "NetworkAcls", "NetworkAclId"),
+    ("describe_dhcp_options", "DhcpOptions", "DhcpOptionsId"),
     ("describe_addresses", "Addresses", "AllocationId"),
     ("describe_nat_gateways", "NatGateways", "NatGatewayId"),
     ("describe_volumes", "Volumes", "VolumeId"),

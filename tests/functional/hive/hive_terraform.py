@@ -108,6 +108,11 @@ class Workspace:
     def destroy(self) -> None:
         self._json_lines("destroy", "-auto-approve", "-input=false", "-json")
 
+    def import_again(self, address: str, its_id: str) -> None:
+        """Forget a resource and import it by its id."""
+        self._run("state", "rm", address)
+        self._run("import", "-input=false", "-no-color", address, its_id)
+
     def outputs(self) -> dict[str, object]:
         text = self._run("output", "-json", "-no-color")
         return {name: each["value"] for name, each in json.JSONDecoder().raw_decode(text)[0].items()}
@@ -157,6 +162,7 @@ provider "aws" {{
     ec2 = "{endpoint}"
     sts = "{endpoint}"
     iam = "{endpoint}"
+    ssm = "{endpoint}"
   }}
   default_tags {{ tags = {{ Suite = "functional" }} }}
 }}

@@ -266,3 +266,24 @@ def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
             made = making.result()["Vpc"]["VpcId"]
     with running_emulator(tmp_path, store="embedded") as hive:
         assert hive.client("ec2").describe_vpcs(VpcIds=[made])["Vpcs"]
+
+
+def test_loading_a_snapshot_leaves_no_more_memory_taken_than_a_start_with_it(tmp_path: Path) -> None:
+    def megabytes(hive: RunningHive) -> float:
+        return int(Path(f"/proc/{hive.process.pid}/statm").read_text().split()[1]) * 4096 / 1024**2
+
+    saved = str(tmp_path / "saved.json")
+    with running_emulator(tmp_path, store="embedded", options=["--quiet"]) as hive:
+        ec2 = hive.client("ec2")
+        image = ec2.describe_images(Filters=[{"Name": "name", "Values": ["debian-12-amd64-*"]}])["Images"][0][
+            "ImageId"
+        ]
+        for _ in range(3):
+            ec2.run_instances(ImageId=image, MinCount=1000, MaxCount=1000, InstanceType="t3.micro")
+        command("snapshot", "save", saved, folder=tmp_path)
+        command("snapshot", "load", saved, folder=tmp_path)
+        ec2.describe_vpcs()
+        loaded = megabytes(hive)
+    with running_emulator(tmp_path, store="embedded", options=["--quiet"]) as hive:
+        hive.client("ec2").describe_vpcs()
+        assert loaded < 1.5 * megabytes(hive)

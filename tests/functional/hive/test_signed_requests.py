@@ -45,7 +45,22 @@ def test_wrong_secrets_and_unknown_keys_get_awss_codes(hive: RunningHive) -> Non
         wrong = hive.client(service, secret_key="not the secret")
         assert refused(getattr(wrong, call)) == ("SignatureDoesNotMatch", 403)
         unknown = hive.client(service, access_key="AKIANOBODY")
-        assert refused(getattr(unknown, call)) == ("InvalidClientTokenId", 403)
+        expected = ("AuthFailure", 401) if service == "ec2" else ("InvalidClientTokenId", 403)
+        assert refused(getattr(unknown, call)) == expected
+
+
+def test_a_session_token_that_nobody_gave_out_is_refused(hive: RunningHive) -> None:
+    with_token = {
+        "aws_access_key_id": hive.access_key,
+        "aws_secret_access_key": hive.secret_key,
+        "aws_session_token": "made up",
+    }
+    assert refused(hive.client("ec2", **with_token).describe_vpcs) == ("AuthFailure", 401)
+    assert refused(hive.client("sts", **with_token).get_caller_identity) == ("InvalidClientTokenId", 403)
+    url = hive.client("sts").generate_presigned_url("get_caller_identity", HttpMethod="GET")
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(url + "&X-Amz-Security-Token=made%20up")
+    caught.value.close()
 
 
 def test_an_unsigned_request_is_told_so(hive: RunningHive) -> None:

@@ -11,7 +11,7 @@ import uvloop
 from hive_emulator.handlers.exchange import Request, Response
 from hive_emulator.server import HttpServer, Limits
 
-PATIENT = Limits(body=1000)
+PATIENT = Limits(body=20_000)
 QUICK = Limits(body=1000, idle=0.3, first=0.3, request=0.4, answer=0.5)  # for those who are to be cut off
 GET = b"GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -143,7 +143,7 @@ def test_head_has_no_body_and_close_is_honoured() -> None:
     talk(conversation)
 
 
-@pytest.mark.parametrize("length", [b"1001", b"99999999999999999999999"])
+@pytest.mark.parametrize("length", [b"20001", b"99999999999999999999999"])
 def test_a_body_that_says_it_is_too_large_is_refused_before_it_comes(length: bytes) -> None:
     async def conversation(connect) -> None:
         client = await connect()
@@ -160,7 +160,7 @@ def test_a_chunked_body_that_grows_too_large_is_refused() -> None:
     async def conversation(connect) -> None:
         client = await connect()
         await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        await client.send(b"400\r\n" + b"x" * 1024 + b"\r\n0\r\n\r\n")
+        await client.send(b"5000\r\n" + b"x" * 0x5000 + b"\r\n0\r\n\r\n")
         assert (await client.answer())[0] == 413
 
     talk(conversation)
@@ -284,6 +284,61 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off() -> None:
         talk(conversation, large, QUICK)
     finally:
         HttpServer.__init__ = original
+
+
+def test_who_does_not_read_its_answers_gets_no_further_ones() -> None:
+    asked = 0
+
+    async def large(request: Request) -> Response:
+        nonlocal asked
+        asked += 1
+        return Response(200, b"x" * 1_000_000)
+
+    async def conversation(connect) -> None:
+        client = await connect()
+        client.writer.transport.pause_reading()
+        client.writer.write(GET * 15)
+        await asyncio.sleep(0.2)
+        assert asked < 8  # a few go into the kernel's buffers
+        client.writer.transport.resume_reading()
+        for _ in range(15):
+            assert (await client.answer())[0] == 200
+
+    talk(conversation, large)
+
+
+def test_all_bodies_together_have_a_limit_and_are_let_go_when_they_are_answered() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+
+    async def conversation(connect) -> None:
+        clients = [await connect() for _ in range(3)]
+        for client in clients[:2]:
+            await client.send(head + b"x" * 90_000)
+        await asyncio.sleep(0.1)
+        await clients[2].send(head + b"x" * 100_000)
+        assert (await clients[2].answer())[0] == 503
+        await clients[0].send(b"x" * 10_000)
+        assert (await clients[0].answer())[0] == 200
+        clients[1].writer.close()
+        await asyncio.sleep(0.1)
+        for _ in range(5):
+            await clients[0].send(head + b"x" * 100_000)
+            assert (await clients[0].answer())[0] == 200
+
+    talk(conversation, limits=Limits(held=250_000))
+
+
+def test_trailers_are_ignored() -> None:
+    async def names(request: Request) -> Response:
+        return Response(200, ",".join(sorted(request.headers)).encode())
+
+    async def conversation(connect) -> None:
+        client = await connect()
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        await client.send(head + b"1\r\na\r\n0\r\nAuthorization: late\r\nHost: y\r\n\r\n")
+        assert await client.answer() == (200, b"host,transfer-encoding")
+
+    talk(conversation, names)
 
 
 def test_more_connections_than_allowed_are_turned_away() -> None:

@@ -133,7 +133,7 @@ def test_a_deleted_interface_lets_its_address_go(desk, subnet, gateway, address)
 
 
 def test_in_the_default_vpc_releasing_takes_it_off(desk, address):
-    [home] = desk("DescribeSubnets", Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
+    home, *_ = desk("DescribeSubnets", Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
     place = interface(desk, home["SubnetId"])
     desk("AssociateAddress", AllocationId=address, NetworkInterfaceId=place)
     desk("ReleaseAddress", AllocationId=address)

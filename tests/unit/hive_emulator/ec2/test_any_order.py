@@ -18,6 +18,7 @@ import pytest
 
 from hive_emulator.cloud import Cloud
 from hive_emulator.config import CloudConfig
+from hive_emulator.ec2 import public_addresses
 from hive_emulator.ec2.tags import _ID_MEMBERS as ID_MEMBERS
 from hive_emulator.errors import ApiError
 from hive_emulator.testing import Desk
@@ -272,6 +273,7 @@ def _instances(cloud: Cloud) -> Iterator[str]:
             yield f"{name} shows other disks than it has"
         for view in instance["NetworkInterfaces"]:
             record = own.get(view["NetworkInterfaceId"], {})
+            record = public_addresses.with_names(cloud, record) if record else record
             if any(
                 view.get(member) != record.get(member) for member in ("Groups", "PrivateIpAddresses", "Association")
             ):

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import gzip
+
 import botocore.session
 import pytest
 
 from hive_emulator.ec2 import catalog
+from hive_emulator.ec2.data import convert_instance_types
 
 MODEL = botocore.session.get_session().get_service_model("ec2")
 
 
-def test_every_size_of_every_family_is_there():
-    sizes = dict.fromkeys(catalog.FAMILIES, 0)
-    for name in catalog.types():
-        sizes[name.partition(".")[0]] += 1
-    assert sizes == {
-        "t3": 7, "t3a": 7, "t4g": 7, "m5": 9, "m6i": 10, "c5": 9, "c6i": 10, "r5": 9, "g4dn": 7, "g5": 8,
+def test_every_type_that_moto_knows_is_there():
+    assert len(catalog.types()) == 1395
+    assert {"t1.micro", "m1.small", "t2.micro", "m7i.large", "u-6tb1.112xlarge"} <= set(catalog.types())
+    shipped = gzip.decompress(convert_instance_types.TARGET.read_bytes())
+    expected = convert_instance_types.text(convert_instance_types.converted())
+    assert shipped == expected, "run: python hive_emulator/ec2/data/convert_instance_types.py"
+
+
+def test_sizes_of_a_family_come_from_small_to_large():
+    sizes = [name.partition(".")[2] for name in catalog.types() if name.startswith("m5.")]
+    assert sizes == ["large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "12xlarge", "16xlarge", "24xlarge", "metal"]
+
+
+@pytest.mark.parametrize(
+    ("name", "quota"),
+    [
+        ("t2.micro", "standard"), ("im4gn.large", "standard"), ("m7i-flex.large", "standard"),
+        ("z1d.large", "standard"),
+        ("g5.xlarge", "g"), ("gr6.4xlarge", "g"), ("vt1.3xlarge", "g"),
+        ("p4d.24xlarge", "p"), ("u-6tb1.56xlarge", "u"), ("hpc6a.48xlarge", "hpc"), ("trn1.2xlarge", "trn"),
+    ],
+)  # fmt: skip
+def test_every_type_counts_against_its_familys_quota(name, quota):
+    assert name in catalog.types()
+    assert catalog.quota(name) == quota
+
+
+def test_only_types_with_credits_are_burstable():
+    assert {name.partition(".")[0] for name in catalog.types() if catalog.is_burstable(name)} == {
+        "t2", "t3", "t3a", "t4g",
     }  # fmt: skip
 
 
@@ -31,6 +58,8 @@ def test_every_size_of_every_family_is_there():
         ("c6i.large", 2, 4, "x86_64", "Up to 12.5 Gigabit"),
         ("r5.metal", 96, 768, "x86_64", "25 Gigabit"),
         ("g5.48xlarge", 192, 768, "x86_64", "100 Gigabit"),
+        ("m7i.large", 2, 8, "x86_64", "Up to 12.5 Gigabit"),
+        ("c8g.medium", 1, 2, "arm64", "Up to 12.5 Gigabit"),
     ],
 )
 def test_figures_are_those_that_aws_publishes(name, vcpus, gib, architecture, network):
@@ -61,11 +90,13 @@ def test_every_type_has_the_shape_that_botocore_knows():
 
 def test_figures_of_a_type_agree_with_each_other():
     for name, info in catalog.types().items():
-        vcpu, ebs = info["VCpuInfo"], info["EbsInfo"]["EbsOptimizedInfo"]
+        vcpu, ebs = info["VCpuInfo"], info["EbsInfo"].get("EbsOptimizedInfo")
         assert vcpu["DefaultVCpus"] == vcpu["DefaultCores"] * vcpu["DefaultThreadsPerCore"], name
         assert not vcpu.get("ValidCores") or vcpu["ValidCores"][-1] == vcpu["DefaultCores"], name
+        if ebs is None:
+            continue
         assert ebs["BaselineIops"] <= ebs["MaximumIops"], name
-        assert ebs["MaximumThroughputInMBps"] == ebs["MaximumBandwidthInMbps"] / 8, name
+        assert ebs["MaximumThroughputInMBps"] == pytest.approx(ebs["MaximumBandwidthInMbps"] / 8), name
 
 
 PYTHON = {

@@ -57,6 +57,10 @@ class World:
         table = self.desk("CreateRouteTable", VpcId=self.vpc)["RouteTable"]["RouteTableId"]
         return ("DeleteVpc", {"VpcId": self.vpc}), table, ("DeleteRouteTable", {"RouteTableId": table})
 
+    def vpc_by_network_acl(self):
+        acl = self.desk("CreateNetworkAcl", VpcId=self.vpc)["NetworkAcl"]["NetworkAclId"]
+        return ("DeleteVpc", {"VpcId": self.vpc}), acl, ("DeleteNetworkAcl", {"NetworkAclId": acl})
+
     def vpc_by_gateway(self):
         gateway = self.gateway()
         both = {"InternetGatewayId": gateway, "VpcId": self.vpc}
@@ -66,6 +70,23 @@ class World:
         made = self.desk("CreateEgressOnlyInternetGateway", VpcId=self.vpc)["EgressOnlyInternetGateway"]
         its_id = {"EgressOnlyInternetGatewayId": made["EgressOnlyInternetGatewayId"]}
         return ("DeleteVpc", {"VpcId": self.vpc}), *its_id.values(), ("DeleteEgressOnlyInternetGateway", its_id)
+
+    def network_acl_by_subnet(self):
+        subnet, acl = self.subnet(), self.desk("CreateNetworkAcl", VpcId=self.vpc)["NetworkAcl"]["NetworkAclId"]
+        wanted = [{"Name": "association.subnet-id", "Values": [subnet]}]
+        [old] = self.desk("DescribeNetworkAcls", Filters=wanted)["NetworkAcls"]
+        [association] = [each["NetworkAclAssociationId"] for each in old["Associations"]]
+        both = {"AssociationId": association, "NetworkAclId": acl}
+        new = self.desk("ReplaceNetworkAclAssociation", **both)["NewAssociationId"]
+        let_go = ("ReplaceNetworkAclAssociation", {"AssociationId": new, "NetworkAclId": old["NetworkAclId"]})
+        return ("DeleteNetworkAcl", {"NetworkAclId": acl}), subnet, let_go
+
+    def dhcp_options_by_vpc(self):
+        given = [{"Key": "domain-name", "Values": ["lab"]}]
+        options = self.desk("CreateDhcpOptions", DhcpConfigurations=given)["DhcpOptions"]["DhcpOptionsId"]
+        self.desk("AssociateDhcpOptions", VpcId=self.vpc, DhcpOptionsId=options)
+        let_go = ("AssociateDhcpOptions", {"VpcId": self.vpc, "DhcpOptionsId": "default"})
+        return ("DeleteDhcpOptions", {"DhcpOptionsId": options}), self.vpc, let_go
 
     def subnet_by_interface(self):
         subnet = self.subnet()

@@ -70,12 +70,20 @@ def test_an_unknown_filter_names_itself():
         ({"Values": ["x"]}, "MissingParameter"),
         ({"Name": "name"}, "InvalidParameterValue"),
         ({"Name": "name", "Values": ["x"] * 201}, "FilterLimitExceeded"),
+        ({"Name": "name", "Values": ["x" * 1001]}, "InvalidParameterValue"),
+        ({"Name": "name", "Values": ["x" * 1000] * 66}, "FilterLimitExceeded"),
     ],
 )
 def test_a_filter_without_a_name_or_values_or_with_too_many_is_refused(given_filter, code):
     with pytest.raises(ApiError) as caught:
         filters.apply(RECORDS, [given_filter], TABLE)
     assert caught.value.code == code
+
+
+def test_more_filters_than_fifty_are_refused():
+    with pytest.raises(ApiError) as caught:
+        names(*[("name", ["*"])] * 51)
+    assert caught.value.code == "FilterLimitExceeded"
 
 
 def test_many_wildcards_cost_no_more_than_their_length():

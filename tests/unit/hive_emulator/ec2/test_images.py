@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from fnmatch import fnmatchcase as fnmatch
+
 import pytest
+
+from hive_emulator.ec2 import images as image_family
 
 
 def images(desk, *owners, **filters):
@@ -19,7 +24,6 @@ class TestStock:
     def test_what_people_search_for_is_found_for_both_architectures(self, desk, pattern):
         found = images(desk, name=pattern, virtualization_type="hvm", root_device_type="ebs", state="available")
         assert {image["Architecture"] for image in found} == {"x86_64", "arm64"}
-        assert {image["OwnerId"] for image in found} == {"000000000000"}
         assert all(image["CreationDate"] and image["Public"] for image in found)
 
     def test_ids_are_the_same_in_every_cloud_and_region(self, desk):
@@ -29,9 +33,66 @@ class TestStock:
         assert len(set(here.values())) == len(here)
 
     @pytest.mark.parametrize("owner", ["000000000000", "amazon", "136693071363"])
-    def test_they_are_found_under_their_owner_its_alias_and_who_publishes_them_elsewhere(self, desk, owner):
-        assert images(desk, owner, name="debian-12-*")
+    def test_they_are_found_under_their_owner_its_alias_and_the_system_account(self, desk, owner):
+        for image in images(desk, owner, name="debian-12-*") + images(desk, owner_id="136693071363"):
+            assert image["OwnerId"] == "136693071363"
+            ids = [image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]]
+            [snapshot] = desk("DescribeSnapshots", SnapshotIds=ids, OwnerIds=[owner])["Snapshots"]
+            assert snapshot["OwnerId"] == "136693071363"
         assert images(desk, "self") == []
+        assert {image["OwnerId"] for image in images(desk, "aws-marketplace")} == {"679593333241"}
+        assert len(images(desk, "000000000000")) == len(images(desk)) == len(images(desk, owner_id="000000000000"))
+
+    def test_of_each_name_the_newest_is_for_x86_64(self, desk):
+        """``most_recent`` takes the newest of what a name finds, whatever its architecture."""
+        every = images(desk)
+        twins = {image["Name"]: image for image in every}
+        for image in every:
+            for arm, amd in (("arm64", "amd64"), ("arm64", "x86_64"), ("aarch64", "x86_64")):
+                twin = twins.get(image["Name"].replace(arm, amd))
+                if twin is not None and twin is not image:
+                    assert twin["CreationDate"] > image["CreationDate"], image["Name"]
+
+    @pytest.mark.parametrize(
+        ("pattern", "newest"),
+        [
+            ("*ubuntu-24.04*", "ubuntu-24.04-amd64-20250821"),
+            ("*ubuntu-22.04*", "ubuntu-22.04-amd64-20250822"),
+            ("ubuntu/images/hvm-ssd*/ubuntu-noble-24.04-*", "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-*"),
+            ("ubuntu/images/hvm-ssd/ubuntu-focal-20.04-*", "ubuntu/images/hvm-ssd/ubuntu-focal-20.04-amd64-*"),
+            ("alpine-*", "alpine-3.22.1-x86_64-*"),
+            ("Rocky-9-*", "Rocky-9-EC2-Base-9.6-20250531.0.x86_64"),
+            ("AlmaLinux OS 9*", "AlmaLinux OS 9.6.20250522 x86_64"),
+            ("debian-11-*", "debian-11-amd64-*"),
+            ("amzn-ami-hvm-*-x86_64-gp2", "amzn-ami-hvm-*-x86_64-gp2"),
+            ("amzn-ami-hvm-*", "amzn-ami-hvm-*-x86_64-gp2"),
+            ("amzn-ami-minimal-hvm-*", "amzn-ami-minimal-hvm-*-x86_64-ebs"),
+            ("amzn-ami-vpc-nat-*", "amzn-ami-vpc-nat-*-x86_64-ebs"),
+            ("amzn2-ami-hvm-*", "amzn2-ami-hvm-2.0.20260930.0-x86_64-gp2"),
+            ("amzn2-ami-hvm-*-arm64-gp2", "amzn2-ami-hvm-2.0.20260930.0-arm64-gp2"),
+            ("amzn2-ami-minimal-hvm-*", "amzn2-ami-minimal-hvm-*-x86_64-ebs"),
+            ("amzn2-ami-kernel-5.10-hvm-*", "amzn2-ami-kernel-5.10-hvm-*-x86_64-gp2"),
+            ("al2023-ami-2023.*", "al2023-ami-2023.12.20260930.0-kernel-6.1-x86_64"),
+            ("al2023-ami-minimal-*", "al2023-ami-minimal-2023.*-x86_64"),
+            ("suse-sles-15-*", "suse-sles-15-sp6-*-x86_64"),
+            ("RHEL-9*", "RHEL-9.6.0_HVM-*-x86_64-*"),
+            ("Windows_Server-2016-English-Core-Base-*", "Windows_Server-2016-English-Core-Base-*"),
+            ("Windows_Server-2022-English-Full-Base-*", "Windows_Server-2022-English-Full-Base-*"),
+        ],
+    )
+    def test_most_recent_is_what_one_expects(self, desk, pattern, newest):
+        for region in ("ap-southeast-2", "us-east-1"):
+            desk.region = region
+            found = images(desk, name=pattern)
+            assert fnmatch(max(found, key=lambda image: image["CreationDate"])["Name"], newest)
+            assert found == sorted(found, key=lambda image: image["CreationDate"], reverse=True)
+
+    def test_windows_and_old_kinds_of_images_say_what_they_are(self, desk):
+        [windows] = images(desk, name="Windows_Server-2022-English-Full-Base-*", platform="windows")
+        assert (windows["PlatformDetails"], windows["UsageOperation"]) == ("Windows", "RunInstances:0002")
+        [store] = images(desk, name="amzn-ami-minimal-hvm-*", root_device_type="instance-store")
+        assert store["BlockDeviceMappings"] == []
+        assert images(desk, name="amzn-ami-pv-*", virtualization_type="paravirtual", root_device_type="ebs")
 
     def test_the_newest_of_a_release_can_be_told_by_its_date(self, desk):
         found = images(desk, name="debian-12-amd64-*")
@@ -39,7 +100,7 @@ class TestStock:
         assert max(found, key=lambda image: image["CreationDate"])["Name"] == "debian-12-amd64-20250814-2204"
 
     def test_their_snapshots_are_there(self, desk):
-        for image in images(desk):
+        for image in images(desk, root_device_type="ebs"):
             ebs = image["BlockDeviceMappings"][0]["Ebs"]
             [snapshot] = desk("DescribeSnapshots", SnapshotIds=[ebs["SnapshotId"]])["Snapshots"]
             assert snapshot["VolumeSize"] == ebs["VolumeSize"]
@@ -65,7 +126,7 @@ class TestFromInstance:
         assert (image["SourceInstanceId"], image["State"], image["Public"]) == (instance, "available", False)
         for ebs in disks.values():
             [snapshot] = desk("DescribeSnapshots", SnapshotIds=[ebs["SnapshotId"]])["Snapshots"]
-            assert made in snapshot["Description"]
+            assert snapshot["Description"] == f"Created by CreateImage({instance}) for {made}"
 
     def test_a_disk_can_be_left_out_changed_or_added(self, desk, launch, volume):
         instance = launch()["InstanceId"]
@@ -215,6 +276,7 @@ class TestAttributes:
     def test_what_an_image_says_about_metadata_and_tpm_holds_for_its_instances(self, desk, mine, launch):
         disks = desk("DescribeImages", ImageIds=[mine])["Images"][0]["BlockDeviceMappings"]
         root = {"RootDeviceName": disks[0]["DeviceName"], "BlockDeviceMappings": disks, "Architecture": "x86_64"}
+        root["VirtualizationType"] = "hvm"
         strict = desk("RegisterImage", Name="strict", ImdsSupport="v2.0", TpmSupport="v2.0", **root)["ImageId"]
         made = launch(ImageId=strict)
         assert made["TpmSupport"] == "v2.0"
@@ -235,9 +297,24 @@ class TestAttributes:
         answer = desk("DeregisterImage", ImageId=other, DeleteAssociatedSnapshots=True)
         assert [each["ReturnCode"] for each in answer["DeleteSnapshotResults"]] == ["missing-permissions"]
 
-    def test_a_deregistered_image_is_gone_and_its_snapshots_go_when_asked(self, desk, refused, mine):
+    def test_a_deregistered_image_is_gone_and_its_snapshots_go_when_asked(self, desk, refused, mine, monkeypatch):
         answer = desk("DeregisterImage", ImageId=mine, DeleteAssociatedSnapshots=True)
         assert answer["DeleteSnapshotResults"][0]["ReturnCode"] == "success"
         assert desk("DescribeSnapshots", OwnerIds=["self"])["Snapshots"] == []
+        assert desk("DescribeImages", ImageIds=[mine])["Images"] == []
         with refused("InvalidAMIID.NotFound", mine):
-            desk("DescribeImages", ImageIds=[mine])
+            desk("DeregisterImage", ImageId=mine)
+        with monkeypatch.context() as later:
+            later.setattr(image_family, "_GONE_FOR", timedelta(0))
+            with refused("InvalidAMIID.NotFound", mine):
+                desk("DescribeImages", ImageIds=[mine])
+
+
+def test_an_image_takes_the_iops_that_it_is_given(desk, volume):
+    snapshot = desk("CreateSnapshot", VolumeId=volume(Size=8)["VolumeId"])["SnapshotId"]
+    for kind, iops in (("io1", 5000), ("gp2", 100)):
+        root = {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": snapshot, "VolumeType": kind, "Iops": iops}}
+        params = {"Name": f"of {kind}", "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [root]}
+        made = desk("RegisterImage", **params)["ImageId"]
+        [shown] = desk("DescribeImages", ImageIds=[made])["Images"]
+        assert shown["BlockDeviceMappings"][0]["Ebs"]["Iops"] == iops

@@ -180,6 +180,15 @@ class TestOptions:
         assert failed["Error"]["Code"] == "InvalidInstanceID.NotFound"
         assert shown(InstanceIds=[frugal]) == {frugal: "unlimited"}
 
+    def test_credits_of_a_t2_are_standard_unless_said_otherwise(self, desk, launch):
+        for given, expected in (
+            ({}, "standard"),
+            ({"CreditSpecification": {"CpuCredits": "unlimited"}}, "unlimited"),
+        ):
+            made = launch(InstanceType="t2.micro", **given)["InstanceId"]
+            [row] = desk("DescribeInstanceCreditSpecifications", InstanceIds=[made])["InstanceCreditSpecifications"]
+            assert row["CpuCredits"] == expected
+
     def test_a_type_without_credits_has_none(self, desk, refused, launch):
         made = launch(InstanceType="m5.large")["InstanceId"]
         with refused("InvalidParameterValue", "m5.large"):

@@ -81,7 +81,6 @@ def test_tags_go_to_the_instance_its_volumes_and_its_interfaces(desk, launch):
         ({"SecurityGroups": ["nobodys"]}, "InvalidGroup.NotFound", "nobodys"),
         ({"Placement": {"GroupName": "nobodys"}}, "InvalidPlacementGroup.Unknown", "nobodys"),
         ({"Placement": {"AvailabilityZone": "eu-west-1a"}}, "InvalidParameterValue", "eu-west-1a"),
-        ({"Placement": {"AvailabilityZone": ZONE_B}}, "MissingInput", ZONE_B),
         ({"MinCount": 0}, "InvalidParameterValue", "minCount"),
         ({"MinCount": 2}, "InvalidParameterCombination", "maxCount"),
         ({"UserData": "not base64!"}, "InvalidParameterValue", "BASE64"),
@@ -123,7 +122,7 @@ def test_no_image_no_instance(desk, refused):
 class TestNetwork:
     def test_without_a_subnet_it_is_in_the_default_one_with_a_public_address(self, desk, launch, instance):
         shown = instance(launch()["InstanceId"])
-        [home] = desk("DescribeSubnets", Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
+        home, *_ = desk("DescribeSubnets", Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
         assert shown["SubnetId"] == home["SubnetId"]
         assert shown["PublicIpAddress"] and shown["PublicDnsName"].startswith("ec2-")
         [interface] = shown["NetworkInterfaces"]
@@ -297,3 +296,43 @@ class TestCapacity:
         quotas["vcpus"] = 4 + catalog.vcpus("m5.24xlarge") + 2 * 2 + 1
         with refused("VcpuLimitExceeded"):
             launch()
+
+
+def test_an_image_of_an_old_kind_runs_on_the_types_that_can(desk, launch, instance, refused):
+    def image(kind):
+        wanted = [{"Name": "name", "Values": [f"amzn-ami-{kind}"]}]
+        return desk("DescribeImages", Filters=wanted)["Images"][0]["ImageId"]
+
+    made = instance(launch(ImageId=image("minimal-hvm-*-s3"), InstanceType="m3.medium")["InstanceId"])
+    assert (made["RootDeviceType"], made["BlockDeviceMappings"]) == ("instance-store", [])
+    assert launch(ImageId=image("pv-*-ebs"), InstanceType="m1.small")["VirtualizationType"] == "paravirtual"
+    with refused("InvalidParameterCombination", "'hvm' is required", "t3.micro"):
+        launch(ImageId=image("pv-*-ebs"))
+    with refused("InvalidParameterCombination", "instance-store"):
+        launch(ImageId=image("minimal-hvm-*-s3"))
+    with refused("UnsupportedOperation", "cannot be stopped"):
+        desk("StopInstances", InstanceIds=[made["InstanceId"]])
+
+
+def test_without_a_default_subnet_in_the_zone_a_launch_must_name_one(desk, launch, refused):
+    wanted = [{"Name": "availability-zone", "Values": [ZONE_B]}]
+    [subnet] = desk("DescribeSubnets", Filters=wanted)["Subnets"]
+    placed = launch(Placement={"AvailabilityZone": ZONE_B})
+    assert placed["SubnetId"] == subnet["SubnetId"]
+    desk("TerminateInstances", InstanceIds=[placed["InstanceId"]])
+    desk("DeleteSubnet", SubnetId=subnet["SubnetId"])
+    with refused("MissingInput", ZONE_B):
+        launch(Placement={"AvailabilityZone": ZONE_B})
+
+
+def test_monitoring_is_pending_in_the_answer_and_enabled_afterwards(launch, instance):
+    made = launch(Monitoring={"Enabled": True})
+    assert made["Monitoring"]["State"] == "pending"
+    assert instance(made["InstanceId"])["Monitoring"]["State"] == "enabled"
+    assert launch()["Monitoring"]["State"] == "disabled"
+
+
+def test_an_instance_of_windows_says_so(desk, launch, instance):
+    wanted = [{"Name": "name", "Values": ["Windows_Server-2022-English-Full-Base-*"]}]
+    image = desk("DescribeImages", Filters=wanted)["Images"][0]["ImageId"]
+    assert instance(launch(ImageId=image)["InstanceId"])["Platform"] == "windows"

@@ -226,3 +226,19 @@ class TestStatus:
         for wanted, count in (("passed", 1), ("failed", 0)):
             filters = [{"Name": "system-status.reachability", "Values": [wanted]}]
             assert len(desk("DescribeInstanceStatus", Filters=filters)["InstanceStatuses"]) == count
+
+
+@pytest.mark.parametrize("action", ["StartInstances", "StopInstances", "RebootInstances", "TerminateInstances"])
+def test_who_changes_instances_must_name_some(desk, refused, action):
+    with refused("InvalidParameterCombination", "No instances specified"):
+        desk(action)
+
+
+def test_all_ids_that_are_unknown_are_named(desk, refused, launch):
+    known, one, two = launch()["InstanceId"], "i-00000000000000001", "i-00000000000000002"
+    with refused("InvalidInstanceID.NotFound", f"The instance IDs '{one}, {two}' do not exist"):
+        desk("DescribeInstances", InstanceIds=[one, known, two])
+    with refused("InvalidVolume.NotFound", "The volumes 'vol-00000000, vol-11111111' do not exist."):
+        desk("DescribeVolumes", VolumeIds=["vol-00000000", "vol-11111111"])
+    with refused("InvalidAMIID.NotFound", "The image ids '[ami-00000000, ami-11111111]' do not exist"):
+        desk("DescribeImages", ImageIds=["ami-00000000", "ami-11111111"])

@@ -63,8 +63,6 @@ def test_a_private_gateway_needs_neither_address_nor_internet(desk, subnet, refu
 def test_a_public_one_needs_both_and_the_address_free(desk, subnet, address, refused):
     with refused("MissingParameter", "allocationId"):
         desk("CreateNatGateway", SubnetId=subnet)
-    with refused("Gateway.NotAttached"):
-        desk("CreateNatGateway", SubnetId=subnet, AllocationId=address)
     with refused("InvalidParameterCombination"):
         desk("CreateNatGateway", SubnetId=subnet, AllocationId=address, ConnectivityType="private")
 
@@ -92,7 +90,7 @@ def test_gateways_are_found_by_state_subnet_and_vpc(desk, vpc, subnet, nat):
 
 def test_times_are_kept_and_a_quota_counts_by_zone(refused):
     desk = Desk(config=CloudConfig(quotas={"nat-gateways-per-zone": 1}))
-    [home] = desk("DescribeSubnets")["Subnets"]
+    home, *_ = desk("DescribeSubnets")["Subnets"]
     made = desk("CreateNatGateway", SubnetId=home["SubnetId"], ConnectivityType="private")["NatGateway"]
     age = datetime.now(timezone.utc) - datetime.fromisoformat(made["CreateTime"].replace("Z", "+00:00"))
     assert age < timedelta(minutes=1)
@@ -121,3 +119,15 @@ def test_the_address_of_a_gateway_is_not_moved_and_its_interface_gets_no_other(d
     with refused("AuthFailure", "NAT gateway"):
         desk("AssociateAddress", AllocationId=other, NetworkInterfaceId=place[0]["NetworkInterfaceId"])
     assert desk("DescribeAddresses", AllocationIds=[address])["Addresses"][0]["AssociationId"]
+
+
+def test_without_an_internet_gateway_it_is_pending_and_then_failed(desk, subnet, address):
+    begun = desk("CreateNatGateway", SubnetId=subnet, AllocationId=address)["NatGateway"]
+    assert (begun["State"], "FailureCode" in begun) == ("pending", False)
+    failed = shown(desk, begun["NatGatewayId"])
+    assert (failed["State"], failed["FailureCode"]) == ("failed", "Gateway.NotAttached")
+    assert begun["VpcId"] in failed["FailureMessage"]
+    assert "AssociationId" not in desk("DescribeAddresses", AllocationIds=[address])["Addresses"][0]
+    desk("DeleteNatGateway", NatGatewayId=begun["NatGatewayId"])
+    assert shown(desk, begun["NatGatewayId"])["State"] == "deleted"
+    desk("DeleteSubnet", SubnetId=subnet)

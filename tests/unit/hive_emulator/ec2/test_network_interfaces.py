@@ -35,13 +35,14 @@ def test_an_interface_has_an_address_a_name_a_mac_and_the_default_group(desk, vp
 
 def test_names_in_us_east_1_are_those_of_old():
     desk = Desk(region="us-east-1")
-    [subnet] = desk("DescribeSubnets")["Subnets"]
+    subnet, *_ = desk("DescribeSubnets")["Subnets"]
     assert make(desk, subnet["SubnetId"])["PrivateDnsName"] == "ip-172-31-0-4.ec2.internal"
 
 
 def test_addresses_can_be_listed_or_counted_the_primary_one_first(desk, subnet, refused):
     listed = [{"PrivateIpAddress": "10.0.1.20"}, {"PrivateIpAddress": "10.0.1.10", "Primary": True}]
     assert private(make(desk, subnet, PrivateIpAddresses=listed)) == ["10.0.1.10", "10.0.1.20"]
+    assert private(make(desk, subnet, PrivateIpAddresses=[{"PrivateIpAddress": "10.0.1.50"}])) == ["10.0.1.50"]
     counted = make(desk, subnet, PrivateIpAddress="10.0.1.5", SecondaryPrivateIpAddressCount=2)
     assert private(counted) == ["10.0.1.5", "10.0.1.4", "10.0.1.6"]
     with refused("InvalidParameterCombination"):
@@ -262,3 +263,18 @@ def test_what_is_not_supported_is_refused_by_name_and_empties_nothing(desk, subn
     for action in ("AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"):
         with refused("UnsupportedOperation", "Ipv4Prefixes"):
             desk(action, NetworkInterfaceId=made, Ipv4Prefixes=["10.0.1.16/28"])
+
+
+def test_a_public_name_is_there_only_while_the_vpc_has_dns_host_names(desk, vpc, subnet, gateway):
+    made = make(desk, subnet)["NetworkInterfaceId"]
+    address = desk("AllocateAddress", Domain="vpc")["AllocationId"]
+    desk("AssociateAddress", AllocationId=address, NetworkInterfaceId=made)
+
+    def names():
+        [shown] = desk("DescribeNetworkInterfaces", NetworkInterfaceIds=[made])["NetworkInterfaces"]
+        [private] = shown["PrivateIpAddresses"]
+        return shown["Association"]["PublicDnsName"], private["Association"]["PublicDnsName"]
+
+    assert names() == ("", "")
+    desk("ModifyVpcAttribute", VpcId=vpc, EnableDnsHostnames={"Value": True})
+    assert all(name.startswith("ec2-") for name in names())

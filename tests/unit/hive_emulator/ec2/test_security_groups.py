@@ -236,8 +236,12 @@ def test_a_rule_is_rewritten_under_its_id(desk, group, refused):
         modify(IpProtocol="tcp", FromPort=81, ToPort=81, CidrIpv4="0.0.0.0/0")
     with refused("InvalidParameterValue", "type of source"):
         modify(IpProtocol="tcp", FromPort=81, ToPort=81, CidrIpv6="::/0")
-    with refused("InvalidParameterCombination"):
+    with refused("MissingParameter", "CidrIpv4"):
         modify(IpProtocol="tcp", FromPort=81, ToPort=81)
+    with refused("MissingParameter", "IpProtocol"):
+        modify(FromPort=81, ToPort=81, CidrIpv4="0.0.0.0/0")
+    with refused("InvalidGroupId.Malformed", "sg-zz"):
+        desk("DescribeSecurityGroupRules", Filters=[{"Name": "group-id", "Values": ["sg-zz"]}])
 
 
 def test_descriptions_change_by_permission_and_by_id(desk, group, refused):

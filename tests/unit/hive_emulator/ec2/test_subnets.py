@@ -159,5 +159,32 @@ def test_describe_by_zone_by_vpc_and_by_block(desk, vpc, subnet):
     assert found(vpc_id=vpc) == [subnet]
     assert found(cidr_block="10.0.1.0/24") == found(cidrBlock="10.0.*") == [subnet]
     assert subnet in found(availability_zone="ap-southeast-2a")
-    assert found(availability_zone="ap-southeast-2b") == []
+    assert subnet not in found(availability_zone="ap-southeast-2b")
     assert found(available_ip_address_count="251") == [subnet]
+
+
+class TestIpv6Native:
+    def test_it_has_no_ipv4_block_and_its_interfaces_have_ipv6_addresses_only(self, desk):
+        vpc = desk("CreateVpc", CidrBlock="10.7.0.0/16", AmazonProvidedIpv6CidrBlock=True)["Vpc"]
+        block = vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"].replace("/56", "/64")
+        made = desk("CreateSubnet", VpcId=vpc["VpcId"], Ipv6Native=True, Ipv6CidrBlock=block)["Subnet"]
+        assert (made["Ipv6Native"], made["AssignIpv6AddressOnCreation"], "CidrBlock" in made) == (True, True, False)
+        interface = desk("CreateNetworkInterface", SubnetId=made["SubnetId"])["NetworkInterface"]
+        assert (len(interface["Ipv6Addresses"]), interface["PrivateIpAddresses"]) == (1, [])
+        assert interface["PrivateIpAddress"] is None
+        desk(
+            "CreateSubnet", VpcId=vpc["VpcId"], CidrBlock="10.7.0.0/24"
+        )  # the other one has no block to be in its way
+
+    @pytest.mark.parametrize(
+        ("params", "code", "word"),
+        [
+            ({"Ipv6Native": True}, "MissingParameter", "ipv6CidrBlock"),
+            ({"Ipv6Native": True, "Ipv6CidrBlock": "2600::/64", "CidrBlock": "10.0.2.0/24"},
+             "InvalidParameterCombination", "ipv6Native"),
+            ({}, "MissingParameter", "cidrBlock"),
+        ],
+    )  # fmt: skip
+    def test_what_it_cannot_be_is_refused(self, desk, refused, vpc, params, code, word):
+        with refused(code, word):
+            desk("CreateSubnet", VpcId=vpc, **params)

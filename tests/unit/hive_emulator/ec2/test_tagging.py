@@ -44,3 +44,8 @@ def test_what_is_beyond_the_limits_is_refused(tags, code):
 def test_the_limits_themselves_are_allowed():
     tags = [{"Key": "k" * 128, "Value": "v" * 256}, *({"Key": str(number)} for number in range(49))]
     assert len(tagging.checked(tags)) == 50
+
+
+def test_a_specification_without_tags_is_refused(desk, refused):
+    with refused("InvalidParameterValue", "at least one tag"):
+        desk("CreateVpc", CidrBlock="10.0.0.0/16", TagSpecifications=[{"ResourceType": "vpc"}])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 NAME = {"Key": "Name", "Value": "one"}
 
 
@@ -89,3 +91,9 @@ def test_describe_tags_filters_by_key_value_and_type_and_has_pages(desk, vpc, su
     first = desk("DescribeTags", MaxResults=7)
     second = desk("DescribeTags", MaxResults=7, NextToken=first["NextToken"])
     assert len(first["Tags"]) == 7 and len(second["Tags"]) == 5 and "NextToken" not in second
+
+
+@pytest.mark.parametrize("resource", ["vpc-zzz", "vpc-1", "nothing", "x-00000000000000000", "-"])
+def test_a_malformed_id_is_not_valid(desk, refused, resource):
+    with refused("InvalidID", resource):
+        desk("CreateTags", Resources=[resource], Tags=[{"Key": "a", "Value": "b"}])

@@ -152,3 +152,19 @@ def test_the_status_of_a_volume_is_ok(desk, volume):
     }
     answer = desk("DescribeVolumeAttribute", VolumeId=made, Attribute="autoEnableIO")
     assert answer["AutoEnableIO"] == {"Value": False}
+
+
+def test_the_status_of_a_volume_names_the_instances_that_have_it(desk, volume, launch):
+    volume()
+    instance = launch()
+    root = instance["BlockDeviceMappings"][0]["Ebs"]["VolumeId"]
+
+    def found(name, value):
+        wanted = [{"Name": f"attachment-status.{name}", "Values": [value]}]
+        return desk("DescribeVolumeStatus", Filters=wanted)["VolumeStatuses"]
+
+    [status] = found("instance-id", instance["InstanceId"])
+    assert status["VolumeId"] == root
+    assert status["AttachmentStatuses"] == [{"InstanceId": instance["InstanceId"], "IoPerformance": "normal"}]
+    assert found("io-performance", "normal") == [status]
+    assert found("io-performance", "stalled") == found("instance-id", "i-00000000000000000") == []

@@ -145,15 +145,16 @@ def test_an_ipv6_block_comes_and_goes_afterwards(desk, vpc, refused):
     assert again["Ipv6CidrBlockAssociation"]["Ipv6CidrBlock"] != added["Ipv6CidrBlock"]
 
 
-def test_a_fresh_region_has_a_default_vpc_with_one_public_subnet_and_a_way_out(desk):
+def test_a_fresh_region_has_a_default_vpc_with_a_public_subnet_in_each_zone_and_a_way_out(desk):
     [vpc] = desk("DescribeVpcs")["Vpcs"]
     assert (vpc["CidrBlock"], vpc["IsDefault"], vpc["DhcpOptionsId"]) == ("172.31.0.0/16", True, "dopt-default")
-    [subnet] = desk("DescribeSubnets")["Subnets"]
-    assert (subnet["CidrBlock"], subnet["DefaultForAz"], subnet["MapPublicIpOnLaunch"]) == (
-        "172.31.0.0/20",
-        True,
-        True,
-    )
+    subnets = desk("DescribeSubnets")["Subnets"]
+    assert [(each["CidrBlock"], each["AvailabilityZone"]) for each in subnets] == [
+        ("172.31.0.0/20", "ap-southeast-2a"),
+        ("172.31.16.0/20", "ap-southeast-2b"),
+        ("172.31.32.0/20", "ap-southeast-2c"),
+    ]
+    assert all(each["DefaultForAz"] and each["MapPublicIpOnLaunch"] for each in subnets)
     [table] = desk("DescribeRouteTables")["RouteTables"]
     assert [each["DestinationCidrBlock"] for each in table["Routes"]] == ["172.31.0.0/16", "0.0.0.0/0"]
     assert [each["State"] for each in table["Routes"]] == ["active", "active"]
@@ -191,3 +192,14 @@ def test_two_regions_and_two_accounts_know_nothing_of_each_other(vpc, desk):
 def test_a_parameter_that_is_not_supported_says_so(desk, vpc, refused, action, params, parameter):
     with refused("UnsupportedOperation", parameter):
         desk(action, VpcId=vpc, CidrBlock="10.0.1.0/24", **params)
+
+
+def test_tenancy_goes_from_dedicated_to_default(desk):
+    vpc = desk("CreateVpc", CidrBlock="10.4.0.0/16", InstanceTenancy="dedicated")["Vpc"]["VpcId"]
+    desk("ModifyVpcTenancy", VpcId=vpc, InstanceTenancy="default")
+    assert desk("DescribeVpcs", VpcIds=[vpc])["Vpcs"][0]["InstanceTenancy"] == "default"
+
+
+def test_a_route_table_id_of_another_kind_is_not_found(desk, vpc, refused):
+    with refused("InvalidRouteTableID.NotFound", vpc):
+        desk("DescribeRouteTables", RouteTableIds=[vpc])

@@ -31,7 +31,7 @@ def test_zones_are_found_by_name_id_and_filter(desk, refused):
 
 @pytest.mark.parametrize(
     ("zone", "its_id"),
-    [("us-east-1a", "use1-az1"), ("eu-central-1b", "euc1-az2"), ("us-gov-west-1c", "usgovw1-az3"), ("desk", "desk")],
+    [("us-east-1a", "use1-az1"), ("eu-central-1b", "euc1-az2"), ("us-gov-west-1c", "usgw1-az3"), ("desk", "desk")],
 )
 def test_zone_ids_are_shortened_as_aws_does(zone, its_id):
     assert zones.zone_id(zone) == its_id
@@ -44,6 +44,31 @@ def test_regions_have_their_endpoints_and_the_callers_own_is_among_them(refused)
     assert len(desk("DescribeRegions", RegionNames=["us-east-1"])["Regions"]) == 1
     with refused("InvalidParameterValue", "nowhere-1"):
         desk("DescribeRegions", RegionNames=["nowhere-1"])
+
+
+def test_a_region_that_one_has_to_ask_for_is_shown_when_it_is_named_or_all_are_wanted(desk):
+    def shown(**params):
+        return {each["RegionName"]: each["OptInStatus"] for each in desk("DescribeRegions", **params)["Regions"]}
+
+    assert "af-south-1" not in shown()
+    assert shown(RegionNames=["af-south-1"]) == shown(
+        AllRegions=True, Filters=[{"Name": "region-name", "Values": ["af-*"]}]
+    )
+    assert shown(RegionNames=["af-south-1"]) == {"af-south-1": "not-opted-in"}
+
+
+@pytest.mark.parametrize(
+    ("region", "partition", "regions"),
+    [
+        ("cn-north-1", "aws-cn", {"cn-north-1", "cn-northwest-1"}),
+        ("us-gov-west-1", "aws-us-gov", {"us-gov-east-1", "us-gov-west-1"}),
+    ],
+)
+def test_china_and_govcloud_have_regions_and_arns_of_their_own(region, partition, regions):
+    desk = Desk(region=region)
+    assert {each["RegionName"] for each in desk("DescribeRegions")["Regions"]} == regions
+    assert desk("DescribeSubnets")["Subnets"][0]["SubnetArn"].startswith(f"arn:{partition}:ec2:{region}:")
+    assert desk("GetCallerIdentity", service="sts")["Arn"].startswith(f"arn:{partition}:iam::")
 
 
 def test_account_attributes_say_vpc_and_the_quotas(refused):

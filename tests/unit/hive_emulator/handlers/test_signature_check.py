@@ -121,6 +121,15 @@ def test_the_host_must_be_signed() -> None:
         signature.read(request)
 
 
+@pytest.mark.parametrize("names", ["host;a;a", "host;" + ";".join(f"a{n}" for n in range(100))])
+def test_a_header_can_be_signed_once_and_not_too_many_of_them(names: str) -> None:
+    request = in_headers()
+    head, _, tail = request.headers["authorization"].partition("SignedHeaders=")
+    request.headers["authorization"] = f"{head}SignedHeaders={names},{tail.partition(',')[2]}"
+    with pytest.raises(ApiError, match="each header once"):
+        signature.read(request)
+
+
 @pytest.mark.parametrize("date", ["", "yesterday", "20261399T996199Z", "2026-01-01T00:00:00Z"])
 def test_a_date_that_is_none_is_incomplete(date: str) -> None:
     request = in_headers()

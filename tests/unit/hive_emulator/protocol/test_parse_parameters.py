@@ -151,8 +151,11 @@ def test_times_are_read_as_utc() -> None:
         (b"A=1&A=2", "given twice"),
         (b"A=1&A.B=2", "both a value and members"),
         (b"A.B=2&A=1", "both a value and members"),
-        (b"x" * 2000 + b"=1", "longer than 1,000"),
-        (b"&".join(b"a%d=1" % n for n in range(20_001)), "more than 20,000 parameters"),
+        (b"x" * 2000 + b"=1", "longer than 256 characters"),
+        (b".".join([b"x"] * 21) + b"=1", "more than 20 parts"),
+        (b"a=" + b"x" * 1024 * 1024, "longer than 1,048,576 bytes"),
+        (b"a=" + b"%41" * 65_537, "more than 65,536 characters"),
+        (b"&".join(b"a%d=1" % n for n in range(10_001)), "more than 10,000 parameters"),
     ],
 )
 def test_what_is_no_query_string_is_malformed(body: bytes, words: str) -> None:
