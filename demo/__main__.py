@@ -64,7 +64,7 @@ def run(stage: Stage, keep: bool) -> int:
 def print_kept(home: Path) -> None:
     shown = os.path.relpath(home)
     print(f"\nEverything is still running. In your shell:\n\n    source {shown}/env\n")
-    print("    salt-run infrastructure.status staging\n    salt '*' pillar.items unmask=True")
+    print("    salt-run infrastructure.status staging\n    salt '*' pillar.raw terraform")
     print("    aws ec2 describe-vpcs\n")
     print("make demo-stop ends it.")
 

@@ -48,7 +48,7 @@ MAIN = (
     ),
     Step(
         "The outputs are pillar on the minion",
-        f"salt {MINION} pillar.get terraform:staging:consul unmask=True",
+        f"salt {MINION} pillar.raw terraform",
     ),
     Step(
         "Deploy again: nothing changed, so no terraform is started at all",

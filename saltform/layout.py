@@ -7,6 +7,7 @@ from pathlib import Path
 
 KEPT_PLANS = "plans"
 STATE_FILE = "terraform.tfstate"
+ERRORED_FILE = "errored.tfstate"  # what terraform leaves in its workspace when it can't store a state
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,15 @@ class Layout:
     def index(self) -> Path:
         return self.state_dir / "index"
 
+    @property
+    def request_lists(self) -> Path:
+        """Which minions may ask for which runs, as the pillar said last."""
+        return self.state_dir / "requests.json"
+
+    def requests_of(self, minion: str) -> Path:
+        """The slots of a minion's requests that it has not confirmed yet."""
+        return self.state_dir / "requests" / minion
+
     def limits(self, provider: str) -> Path:
         return self.state_dir / "limits" / provider
 
@@ -62,6 +72,10 @@ class Layout:
         """A state as it was before it was moved to another backend."""
         return self.state_dir / "moved-states" / environment / component / f"{run}.tfstate"
 
+    def earlier_states(self, environment: str, component: str, run: str) -> Path:
+        """The versions of a state that was moved away, or of the component that had this name before."""
+        return self.moved_state(environment, component, run).with_suffix("")
+
     def provider_lock(self, environment: str, component: str) -> Path:
         return self.state_dir / "provider-locks" / environment / f"{component}.lock.hcl"
 
@@ -74,6 +88,9 @@ class Layout:
     def audit_anchor(self, environment: str) -> Path:
         """The newest entry that this master added to an environment's audit chain, apart from the chain."""
         return self.state_dir / "audit" / f"{environment}.json"
+
+    def anchor_lock(self, environment: str) -> Path:
+        return self.state_dir / "locks" / f"audit-{environment}"
 
     def kept_plans(self, run: str) -> Path:
         """The plans of a run that wait for approval, encrypted."""

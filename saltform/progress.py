@@ -3,7 +3,8 @@
 1. Operations say what happens (`start`, `step`, `finish`) from any thread; it is noted on a board.
 2. Not on a terminal, each step that ends is a line at once: `12.3s networking applied +4`. Unchanged ones are
    counted, not listed. When nothing was printed for two seconds, a line says who is at work now, if that is news;
-   and when nothing was for long, it says so again. A run with nothing to do prints nothing.
+   and when nothing was for long, it says so again. What keeps minions from converging is a line when it is new,
+   and stands beside their component from then on. A run with nothing to do prints nothing.
 3. On a terminal nothing is shown for the first moments, so that a run with nothing to do imports no table
    library and draws nothing. Then `report.live` draws the board a few times a second, from one thread, and
    clears it away at the end: the result is printed by whoever prints results. Failures stay where they are.
@@ -38,6 +39,7 @@ class Seen:
     began: float = 0.0
     ended: float = 0.0
     called: str = ""  # where a check has a word of its own for what it found
+    said: frozenset[str] = frozenset()  # why its minions haven't converged: what was printed already
 
     @property
     def word(self) -> str:
@@ -93,6 +95,9 @@ class Progress:
             seen.status, seen.note, seen.called = status, clean(note), called
             if seen.at_work and not was_at_work:
                 seen.began = now
+            if status is Status.CONVERGING and not self._terminal and seen.note not in seen.said:
+                seen.said |= {seen.note}
+                self._stamped(f"{component} {seen.word}: {seen.note}")
             if status.terminal and before is not status:
                 seen.ended = now
                 if not self._terminal and status is not Status.UNCHANGED:
@@ -133,7 +138,7 @@ class Progress:
         if not running or silence < (STILL_RUNNING_AFTER if names == self._said else NEWS_AFTER):
             return
         still = "still " if names == self._said else ""
-        listed = ", ".join(f"{name} ({duration(now - seen.began)})" for name, seen in running[:5])
+        listed = ", ".join(f"{name} ({', '.join(_at_what(seen, now))})" for name, seen in running[:5])
         more = f" and {len(running) - 5} more" if len(running) > 5 else ""
         self._stamped(f"{still}running: {listed}{more}")
         self._said = names
@@ -149,6 +154,12 @@ class Progress:
             self._stream.flush()
         except (OSError, ValueError):  # closed, full or gone
             return
+
+
+def _at_what(seen: Seen, now: float) -> list[str]:
+    """For how long it is at work, and what it waits for where that is its minions."""
+    waits = [seen.note] if seen.status is Status.CONVERGING and seen.note else []
+    return [duration(now - seen.began), *waits]
 
 
 def _is_terminal(stream: TextIO) -> bool:

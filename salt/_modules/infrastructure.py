@@ -1,7 +1,9 @@
 """
-Questions about an environment from a minion. Nothing here changes or starts anything.
+Questions about an environment from a minion, and about what an orchestration is given. Nothing here changes or starts
+anything.
 
-They are answered where the states live; every other minion has its outputs in pillar, under ``terraform``.
+Those about an environment are answered where the states live; every other minion has its outputs in pillar, under
+``terraform``.
 """
 
 import importlib
@@ -12,14 +14,17 @@ __virtualname__ = "infrastructure"
 
 def __virtual__():
     if importlib.util.find_spec("saltform") is None:
-        return False, "the Python package saltform is not installed here: salt-pip install saltform"
+        return (
+            False,
+            "the Python package saltform is not here: state.apply terraform installs it (README, Install)",
+        )
     return __virtualname__
 
 
 def _ask(verb, *arguments):
     from saltform.bridge.minion import minion_call
 
-    dunders = {name: globals()[name] for name in ("__opts__", "__pillar__", "__salt__", "__context__")}
+    dunders = {name: globals()[name] for name in ("__opts__", "__salt__", "__context__")}
     work = getattr(importlib.import_module(f"saltform.operations.{verb}"), verb)
     return minion_call(dunders, work, *arguments)
 
@@ -93,3 +98,31 @@ def status(environment):
         salt-call infrastructure.status staging
     """
     return _ask("status", environment)["components"]
+
+
+def given_options(verb, own_keys=()):
+    """
+    For an orchestration: the arguments of a verb of the runner that it is given by ``pillar=``. A key that is neither
+    one of them nor in ``own_keys`` is refused, with the nearest name.
+
+    verb
+        The verb, such as ``deploy``.
+
+    own_keys
+        Keys that the SLS itself reads. More of them can be given as ``own_keys`` in the orchestration's pillar.
+
+    CLI Example:
+
+    .. code-block:: jinja
+
+        {%- set options = salt['infrastructure.given_options']('deploy') %}
+    """
+    from salt.exceptions import CommandExecutionError
+
+    from saltform.bridge.orchestration import given_options as read
+    from saltform.errors import SaltformError
+
+    try:
+        return read(dict(__opts__), verb, own_keys)
+    except SaltformError as error:
+        raise CommandExecutionError(str(error)) from None

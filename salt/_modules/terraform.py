@@ -15,7 +15,10 @@ __virtualname__ = "terraform"
 
 def __virtual__():
     if importlib.util.find_spec("saltform") is None:
-        return False, "the Python package saltform is not installed here: salt-pip install saltform"
+        return (
+            False,
+            "the Python package saltform is not here: state.apply terraform installs it (README, Install)",
+        )
     return __virtualname__
 
 
@@ -23,7 +26,7 @@ def _do(command, *arguments):
     from saltform.bridge.minion import minion_call
     from saltform.operations import component_commands
 
-    dunders = {name: globals()[name] for name in ("__opts__", "__pillar__", "__salt__", "__context__")}
+    dunders = {name: globals()[name] for name in ("__opts__", "__salt__", "__context__")}
     return minion_call(dunders, getattr(component_commands, command), *arguments)
 
 

@@ -28,7 +28,10 @@ def __virtual__():
     try:
         import saltform.report  # noqa: F401
     except ImportError:
-        return False, "the outputter needs the Python package saltform: pip install saltform"
+        return (
+            False,
+            "the Python package saltform is not here: salt-pip install . in a checkout of it (README, Install)",
+        )
     return __virtualname__
 
 

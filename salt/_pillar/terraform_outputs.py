@@ -35,7 +35,10 @@ __virtualname__ = "terraform_outputs"
 
 def __virtual__():
     if importlib.util.find_spec("saltform") is None:
-        return False, "the Python package saltform is not installed here: salt-pip install saltform"
+        return (
+            False,
+            "the Python package saltform is not here: salt-pip install . in a checkout of it (README, Install)",
+        )
     return __virtualname__
 
 

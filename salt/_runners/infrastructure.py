@@ -9,6 +9,7 @@ Exit codes: 0 done, 1 failed, 2 changes or drift found, 3 waiting for approval, 
 
 import importlib.util
 import inspect
+import traceback
 
 __virtualname__ = "infrastructure"
 
@@ -16,16 +17,34 @@ __virtualname__ = "infrastructure"
 def __virtual__():
     # Found, not imported: every salt-run on this master loads this file.
     if importlib.util.find_spec("saltform") is None:
-        return False, "the Python package saltform is not installed here: salt-pip install saltform"
+        return (
+            False,
+            "the Python package saltform is not here: salt-pip install . in a checkout of it (README, Install)",
+        )
     return __virtualname__
 
 
 def _call(verb, unknown, *arguments):
     """Every function takes any keyword and any lack of one: Salt itself would exit with 0 on either mistake."""
-    from saltform.bridge.runner import runner_call
+    try:
+        if _interrupted():
+            raise KeyboardInterrupt
+        from saltform.bridge.runner import runner_call
 
-    dunders = {name: globals().get(name) for name in ("__opts__", "__context__", "__user__", "__jid__")}
-    return runner_call(dunders, verb, unknown, *arguments, known=inspect.getfullargspec(globals()[verb]).args)
+        dunders = {name: globals().get(name) for name in ("__opts__", "__context__", "__user__", "__jid__")}
+        return runner_call(dunders, verb, unknown, *arguments, known=inspect.getfullargspec(globals()[verb]).args)
+    except (KeyboardInterrupt, SystemExit):
+        # Ctrl-C before or while the engine is imported: Salt would go on, or print a traceback and exit with 0 or 1.
+        __context__["retcode"] = 130
+        error = {"type": "Cancelled", "summary": f"{verb} was cancelled before it began", "detail": "", "fix": ""}
+        return {"outputter": "infrastructure", "retcode": 130, "success": False, "verb": verb, "error": error}
+
+
+def _interrupted():
+    """Salt's loader takes the exit of Salt's own Ctrl-C handler for a module that called exit(), and goes on."""
+    missing = getattr(globals().get("__salt__"), "missing_modules", {}).values()
+    exits = [error for error in missing if isinstance(error, SystemExit)]
+    return any(traceback.extract_tb(error.__traceback__)[-1].name == "_handle_signals" for error in exits)
 
 
 def _options(given):
@@ -307,6 +326,7 @@ def drift(
     environment=None,
     components=None,
     heal=None,
+    minions=None,
     dry_run=None,
     parallelism=None,
     over=None,
@@ -324,7 +344,12 @@ def drift(
         Names or globs of components, as a list or separated by commas; all when left out.
 
     heal
-        Apply back what drifted, by a deploy of its own. A component whose code has changed too is left alone.
+        Apply back what drifted, by a deploy of its own. A component whose code has changed too is left alone, and
+        so are minions, except for those whose instance this creates. Exit code 2 when something still differs.
+
+    minions
+        With ``heal``: run the highstate on all minions of what is healed, and heal components of which only minions
+        differ.
 
     dry_run
         With ``heal``: show what would be applied, and change nothing.
@@ -440,8 +465,9 @@ def accept_key(minion=None, key=None, digest=None, **kwargs):
 
 def request(verb=None, minion=None, asked=None, **kwargs):
     """
-    Run what a minion asks for by an event ``saltform/request/<verb>``, if it is on the environment's list. Called by
-    ``reactor/request.sls``; never an approval.
+    Start the run that a minion asks for by an event ``saltform/request/<verb>``, if it is on the environment's list
+    and its data store confirms the request. Called by ``reactor/request.sls``; never an approval. It returns at once,
+    and the answer is the event ``saltform/answer/<minion>``.
 
     verb
         ``plan``, ``deploy`` or ``drift``.
@@ -450,14 +476,14 @@ def request(verb=None, minion=None, asked=None, **kwargs):
         The id that the master put on the event.
 
     asked
-        What the event carries: ``environment``, ``components``, and ``request``, a name that the minion has put into
-        its data store as ``saltform_request``.
+        What the event carries: ``environment``, ``components`` and a ``nonce``. The minion has put the digest of all
+        of it into its data store as ``saltform_request``: ``saltform_request.send`` does both.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt-run infrastructure.request plan ci-1.example.com '{environment: staging, request: build-7}'
+        salt-run infrastructure.request plan ci-1.example.com '{environment: staging, nonce: n0123456789abcdef}'
     """
     return _call("request", kwargs, str(verb or ""), str(minion or ""), asked if isinstance(asked, dict) else {})
 
@@ -870,7 +896,8 @@ def credentials(environment=None, component=None, check=None, **kwargs):
 
 def upgrade(environment=None, component=None, dry_run=None, **kwargs):
     """
-    Renew the provider locks within what ``version:`` allows, and show what changed. The next deploy uses them.
+    Renew the provider locks within what ``version:`` allows, fetch the modules anew that modules call from elsewhere
+    (git, a registry), and show what changed. The next deploy uses them.
 
     environment
         The environment.

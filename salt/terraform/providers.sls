@@ -11,6 +11,9 @@
 #         hash: sha256=…
 {%- from 'terraform/map.jinja' import worker, state_dir, config_dir, cache_dir, mirror with context %}
 
+include:
+  - terraform.backends             # for the folder that the states and the cache are in
+
 worker cache:
   file.directory:
     - name: {{ cache_dir }}

@@ -9,6 +9,7 @@ from threading import Event, Lock
 from typing import Any
 
 from saltform.bridge.host import in_salts_words
+from saltform.config.names import MINION
 from saltform.errors import SaltformError
 from saltform.fleet import ACCEPTED, DENIED, PENDING, REJECTED, Answer, FleetAway, Target
 
@@ -35,18 +36,35 @@ class SaltFleet:
         # An id may be accepted and denied at once, when a second machine tried it: the first in this order counts.
         return {minion: state for place, state in reversed(_PLACES.items()) for minion in held.get(place, ())}
 
+    def matched(self, target: Target) -> frozenset[str]:
+        from salt.utils.minions import CkMinions
+
+        if isinstance(target, str) and "@" in target and not self._opts.get("minion_data_cache", True):
+            return frozenset()  # without a cache Salt takes everybody for a match
+        accepted = {minion for minion, state in self.keys().items() if state == ACCEPTED}
+        with self._lock:
+            # Not greedy: Salt before 3008 takes those without cached grains for a match, too.
+            found = CkMinions(self._opts).check_minions(*in_salts_words(target), greedy=False)
+        return frozenset(accepted.intersection(found["minions"]))
+
     def public_key(self, minion: str) -> str:
-        held = self._wheel("key.print", minion)
+        held = self._wheel("key.print", _exact(minion))
         keys = (str(held[place][minion]) for place in ("minions", "minions_pre") if minion in held.get(place, {}))
         return next(keys, "")
 
     def accept(self, minion: str) -> None:
-        if minion not in self._wheel("key.accept", minion).get("minions", ()):
+        accepted = self._wheel("key.accept_dict", {"minions_pre": [_exact(minion)]})
+        if minion not in accepted.get("minions", ()):
             raise SaltformError("a key could not be accepted", f"{minion} has no key that waits any more")
 
     def delete(self, minions: tuple[str, ...]) -> None:
-        for minion in minions:
-            self._wheel("key.delete", minion)
+        """By `delete_dict`: `key.delete` takes a glob, and `*` is every key of this master."""
+        wanted = set(map(_exact, minions))
+        held = self._wheel("key.list_all")
+        doomed = {place: sorted(wanted.intersection(held.get(place, ()))) for place in _PLACES}
+        doomed = {place: ids for place, ids in doomed.items() if ids}
+        if doomed:
+            self._wheel("key.delete_dict", doomed)
 
     def call(
         self,
@@ -88,7 +106,7 @@ class SaltFleet:
             minion: Answer(item.get("return"), int(item.get("retcode") or 0)) for minion, item in returned.items()
         }
 
-    def _wheel(self, function: str, *arguments: str) -> dict[str, Any]:
+    def _wheel(self, function: str, *arguments: Any) -> dict[str, Any]:
         import salt.wheel
         from salt.exceptions import SaltException
 
@@ -107,6 +125,13 @@ class SaltFleet:
                 "Salt's keys can't be read or changed", f"{function}: {said}", "run it as the master's user"
             )
         return returned
+
+
+def _exact(minion: str) -> str:
+    """An id, and nothing that Salt would take for a glob or a path."""
+    if not MINION.fullmatch(minion):
+        raise SaltformError("no key was touched", f"{minion!r} is no minion id", "name one minion, without globs")
+    return minion
 
 
 def _words(arguments: tuple[str, ...], options: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""What Salt offers on this host: event buses, file server, and who sent a job."""
+"""What Salt offers on this host: event buses and the file server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from saltform.errors import CredentialError, ModuleError
 from saltform.events import QueuedEvents
-from saltform.fleet import Target
+from saltform.fleet import SaltMaster, Target
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,16 @@ def master_events(opts: Mapping[str, Any]) -> QueuedEvents:
             each.destroy()
 
     return QueuedEvents(send, hang_up=hang_up)
+
+
+def salt_master(opts: Mapping[str, Any]) -> SaltMaster:
+    """This master's Salt: before 3008 there is no such setting, whatever its configuration says."""
+    import salt.version
+
+    events = opts.get("auth_events_autosign_grains") or ()
+    return SaltMaster(
+        salt.version.__version__, tuple(map(str, events if isinstance(events, list | tuple) else [events]))
+    )
 
 
 def sdb_resolver(opts: Mapping[str, Any]) -> Callable[[str], Any]:
@@ -92,22 +102,6 @@ def minion_bus(functions: Mapping[str, Any]) -> Callable[[str, dict[str, Any]], 
     context = contextvars.copy_context()  # without it, Salt's functions have no __opts__ in the events' thread
     send = functions["event.send"]
     return lambda tag, data: context.run(send, tag, data)
-
-
-def job_author(opts: Mapping[str, Any]) -> str:
-    """Who sent the job that this process works on, from the minion's own note of it: arguments can be forged."""
-    import salt.payload
-    import salt.utils.user
-    from salt.exceptions import SaltDeserializationError
-
-    for note in Path(opts["cachedir"], "proc").glob("*"):
-        try:
-            job = salt.payload.loads(note.read_bytes())
-        except (OSError, ValueError, SaltDeserializationError):
-            continue  # another job ended this moment
-        if isinstance(job, dict) and job.get("pid") == os.getpid() and job.get("user"):
-            return str(job["user"])
-    return str(salt.utils.user.get_specific_user())  # salt-call: whoever is at this shell
 
 
 def salt_fetcher(opts: Mapping[str, Any]) -> Callable[[str], Path]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
+import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from saltform.bridge.fleet import SaltFleet
@@ -13,21 +15,27 @@ from saltform.bridge.host import (
     master_events,
     pillar_refresher,
     salt_fetcher,
+    salt_master,
     sdb_resolver,
 )
-from saltform.config import load_settings, nearest
+from saltform.bridge.minion_pillar import check_rendered
+from saltform.config import Settings, load_settings
 from saltform.config.load import ROOT
-from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem
+from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem, SaltformError
 from saltform.layout import Layout
-from saltform.operations.run.options import bad
+from saltform.operations.requests.lists import keep_lists
+from saltform.operations.run.options import bad, check_known
 from saltform.operations.run.permission import check_call
 from saltform.operations.run.result import failure
 from saltform.operations.run.services import MINION, SHELL, Services
 from saltform.progress import Progress
 from saltform.runlog import new_run_id
 
-# Strangers can make the master call these, by asking it to be let in: they cost a look into the run log and no more.
-WITHOUT_PILLAR = frozenset({"accept_key"})
+log = logging.getLogger(__name__)
+
+# Strangers can make the master call these, by asking it to be let in or by an event: they cost a look into the run
+# log, or into a list, and no more.
+WITHOUT_PILLAR = frozenset({"accept_key", "request"})
 
 
 def runner_call(
@@ -39,12 +47,9 @@ def runner_call(
     """
     services = None
     try:
-        for name in unknown:
-            if not name.startswith("__"):
-                near = nearest(name, known)
-                raise bad(name, f"{verb} has no such argument." + (f" Did you mean {near!r}?" if near else ""))
+        _check_known(verb, unknown, known)
         arguments = (_name(verb, arguments[0]), *arguments[1:]) if arguments else ()
-        services = _runner_services(dunders, verb)
+        services = runner_services(dunders, verb)
         returned = call(verb, services, *arguments)
     except Exception as error:
         returned = failure(verb, error)
@@ -61,6 +66,15 @@ def runner_call(
     return returned
 
 
+def _check_known(verb: str, unknown: Iterable[str], known: Sequence[str]) -> None:
+    """Logged, too: nobody reads what a schedule or a reactor gets back, and it would be wrong for ever."""
+    try:
+        check_known(verb, unknown, known)
+    except SaltformError as error:
+        log.error("infrastructure.%s was not run: %s", verb, error)
+        raise
+
+
 def _name(verb: str, first: Any) -> Any:
     """A verb's first argument is a name or nothing; the command line makes numbers of some, and a list of `[a]`."""
     if isinstance(first, dict | list):
@@ -70,22 +84,24 @@ def _name(verb: str, first: Any) -> Any:
 
 def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
     """One verb, if the caller may. Imported only now: every `salt-run` on a master loads our runner."""
-    check_call(services, verb, arguments)
+    arguments = check_call(services, verb, arguments)
     module = importlib.import_module(f"saltform.operations.{verb}")
     returned: dict[str, Any] = getattr(module, verb)(services, *arguments)
     return returned
 
 
-def _runner_services(dunders: Mapping[str, Any], verb: str) -> Services:
+def runner_services(dunders: Mapping[str, Any], verb: str) -> Services:
+    """What a runner's verb is given."""
     opts = dict(dunders["__opts__"])  # plain: what Salt's loader hands out can't be read from other threads
     settings, origin = load_settings(opts), _origin(opts)
     if origin == SHELL:
         gc.freeze()  # this process ends with the verb: Salt's own objects are searched for garbage no more
     # Only pillar says where a run log is that isn't here.
-    with_pillar = verb not in WITHOUT_PILLAR or not Layout(settings.state_dir).runlog.exists()
+    elsewhere = verb == "accept_key" and not Layout(settings.state_dir).runlog.exists()
+    with_pillar = verb not in WITHOUT_PILLAR or elsewhere
     return Services(
         settings=settings,
-        pillar=_runner_pillar(opts, settings.pillar_id or opts["id"]) if with_pillar else {},
+        pillar=runner_pillar(opts, settings) if with_pillar else {},
         author=origin if origin.startswith(MINION) else str(dunders.get("__user__") or opts.get("user") or "unknown"),
         origin=origin,
         run_id=str(dunders.get("__jid__") or "") or new_run_id(),
@@ -94,29 +110,50 @@ def _runner_services(dunders: Mapping[str, Any], verb: str) -> Services:
         fetch_salt=salt_fetcher(opts),
         resolve=sdb_resolver(opts),
         refresh_pillar=pillar_refresher(opts),
+        start_request=_request_starter(opts),
         fleet=SaltFleet(opts),
+        master=salt_master(opts),
     )
 
 
-def _runner_pillar(opts: Mapping[str, Any], minion_id: str) -> Mapping[str, Any]:
+def _request_starter(opts: Mapping[str, Any]) -> Callable[[Mapping[str, str], int], None]:
+    """Starts the process of a minion's request, and doesn't wait for it."""
+
+    def start(asked: Mapping[str, str], slot: int) -> None:
+        from saltform.process.detached import start_detached
+
+        start_detached("saltform.bridge.requested", [str(opts["conf_file"])], json.dumps(dict(asked)), slot)
+
+    return start
+
+
+def runner_pillar(opts: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
     """A runner has no pillar: it is compiled for one id, by default the master's own, as in an orchestration."""
     import salt.pillar
 
+    minion_id = settings.pillar_id or _masters_id(opts)
     grains = dict(opts.get("grains") or {}) | {"id": minion_id}
-    compiled = salt.pillar.Pillar(dict(opts), grains, minion_id, opts.get("saltenv") or "base").compile_pillar()
-    if compiled.get("_errors"):
-        raise ConfigError(
-            Problem(f"pillar of {minion_id}", str(error), "pillar files that render") for error in compiled["_errors"]
-        )
+    pillar = salt.pillar.Pillar(dict(opts), grains, minion_id, opts.get("saltenv") or "base").compile_pillar()
+    compiled = check_rendered(pillar, minion_id)
     if ROOT not in compiled:
         where = f"{ROOT} (pillar of {minion_id})"
         raise ConfigError([Problem(where, "no such key", f"{minion_id} targeted in pillar/top.sls")])
+    keep_lists(Layout(settings.state_dir), compiled)
     return compiled
 
 
 def _someone_watches(opts: Mapping[str, Any]) -> bool:
     """Progress goes to stderr when a person or a script called `salt-run`; nobody reads a background run's stderr."""
     return _origin(opts) == SHELL and not opts.get("async") and sys.stderr is not None
+
+
+def _masters_id(opts: Mapping[str, Any]) -> str:
+    """For a minion (`peer_run`) Salt puts that minion's id into the options: its pillar doesn't say who may here."""
+    if not _origin(opts).startswith(MINION):
+        return str(opts["id"])
+    import salt.config
+
+    return str(salt.config.master_config(opts["conf_file"])["id"])
 
 
 def _origin(opts: Mapping[str, Any]) -> str:

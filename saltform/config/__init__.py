@@ -1,7 +1,7 @@
 """Pillar in, frozen typed objects out. All validation is here, and all problems are reported at once."""
 
 from saltform.config.load import Infrastructure, load
-from saltform.config.names import nearest, select
+from saltform.config.names import nearest, select, suggestion
 from saltform.config.settings import load_settings
 from saltform.config.types import (
     Backend,
@@ -28,4 +28,5 @@ __all__ = [
     "load_settings",
     "nearest",
     "select",
+    "suggestion",
 ]

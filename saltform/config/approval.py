@@ -6,6 +6,7 @@ approval: {when: always, by: ['@sre', carol], count: 2, not_author: true, expire
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ NEVER, POLICY, DESTRUCTIVE, CHANGES, ALWAYS = WHEN = ("never", "policy", "destru
 KEYS = ("when", "by", "count", "not_author", "expires", "fresh_for")
 
 Groups = Mapping[str, tuple[str, ...]]
+_NAMED = "by: [USER, '@GROUP'], or infrastructure:roles that name each approver and admin here (no '*')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,15 @@ class Approval:
     not_author: bool = False
     expires: float = 86400.0  # seconds that a request, and an approval given to it, count
     fresh_for: float = 3600.0  # seconds that a plan may be old and still be applied as it is
+
+
+def person(author: str) -> str:
+    """Who that is, whatever the spelling: some directories know Alice, ALICE and `alice ` for one user.
+
+    Only for telling people apart. Who is named in `by`, groups and roles is compared letter by letter.
+    """
+    plain = " ".join(unicodedata.normalize("NFKC", author).casefold().split())
+    return plain.removeprefix("sudo_").strip()
 
 
 def read_groups(reader: Reader) -> dict[str, tuple[str, ...]]:
@@ -60,8 +71,12 @@ def spelt_out(reader: Reader, key: str, names: Iterable[str], groups: Groups) ->
     return frozenset(users)
 
 
-def read_approval(parent: Reader, base: Approval, groups: Groups) -> Approval:
-    """`base` with what this mapping's `approval` says."""
+def read_approval(parent: Reader, base: Approval, groups: Groups, named_by_roles: bool) -> Approval:
+    """`base` with what this mapping's `approval` says.
+
+    `named_by_roles`: only users that a role names may approve here. Where people are counted or told apart, somebody
+    has to name them: otherwise whoever has two accounts is two people.
+    """
     if parent.tree.get("approval") is None:
         return base
     reader = parent.section("approval")
@@ -69,14 +84,20 @@ def read_approval(parent: Reader, base: Approval, groups: Groups) -> Approval:
     by = tuple(reader.texts("by")) if "by" in reader.tree else base.by
     users = spelt_out(reader, "by", by, groups) if "by" in reader.tree else base.users
     count = reader.number("count", base.count, 1, 20)
-    if by and count > len(users):
-        reader.problem("count", count, f"at most {len(users)}: so many people are in `by`")
+    people = {person(user) for user in users}
+    if by and count > len(people):
+        reader.problem("count", count, f"at most {len(people)}: so many people are in `by`")
+    not_author = reader.flag("not_author", base.not_author)
+    if not by and not named_by_roles:
+        for key, said in (("count", count if count > 1 else None), ("not_author", not_author or None)):
+            if said is not None:
+                reader.problem(key, said, f"who may approve, by name, beside it: {_NAMED}")
     return Approval(
         when=reader.choice("when", base.when, WHEN),
         by=by,
         users=users,
         count=count,
-        not_author=reader.flag("not_author", base.not_author),
+        not_author=not_author,
         expires=reader.seconds("expires", base.expires),
         fresh_for=reader.seconds("fresh_for", base.fresh_for),
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from saltform.config.providers import read_sources
+from saltform.config.sources import validate_lent
 from saltform.config.types import Backend, CredentialSource
 from saltform.errors import Problem
 from saltform.process import BACKEND_PROFILE
@@ -154,7 +155,10 @@ def read_backend(reader: Reader, default: Backend) -> Backend:
         _check_setting(section, kind, name, value)
     if type_ == "local" and section.tree.get("credentials") is not None:
         section.problem("credentials", section.tree["credentials"], "nothing: a local state is a file of this master")
-    return Backend(type_, settings, read_sources(section, "credentials"))
+    sources = read_sources(section, "credentials")
+    for problem in (found for source in sources for found in validate_lent(source)):
+        section.add(problem)
+    return Backend(type_, settings, sources)
 
 
 def _check_setting(section: Reader, kind: BackendKind, name: str, value: Any) -> None:
@@ -218,6 +222,18 @@ def block(backend: Backend, version: str) -> dict[str, Any]:
 def has_lockfile(version: str) -> bool:
     """Terraform and OpenTofu lock a state in S3 by a file beside it from 1.10 on."""
     return tuple(int(part) for part in version.split("-")[0].split(".")[:2]) >= (1, 10)
+
+
+def lacks_lock(backend: Backend) -> str:
+    """Which settings are missing for Terraform to lock a state there; '' if it does."""
+    given = backend.settings
+    if backend.type == "http" and not given.get("lock_address"):
+        return "lock_address and unlock_address"
+    if backend.type == "s3" and given.get("use_lockfile") is False and not given.get("dynamodb_table"):
+        return "use_lockfile: true"
+    if backend.type == "consul" and given.get("lock") is False:
+        return "lock: true"
+    return ""
 
 
 def encode(backend: Backend) -> str:

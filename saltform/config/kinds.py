@@ -58,7 +58,7 @@ class Kind:
             block |= {
                 "skip_region_validation": True,
                 "skip_metadata_api_check": True,
-                "endpoints": dict.fromkeys(("ec2", "iam", "sts"), provider.endpoint),
+                "endpoints": dict.fromkeys(("ec2", "iam", "ssm", "sts"), provider.endpoint),
             }
         elif provider.endpoint and self.endpoint and not self.endpoint.isupper():
             block[self.endpoint] = provider.endpoint
@@ -112,6 +112,8 @@ _AWS: dict[str, Any] = {
     "endpoint": "endpoints",
     "region": "region",
     "tags": "default_tags",
+    # Its own 25 take minutes in silence; what fails after five is throttling that we slow down for, and show.
+    "block": (("max_retries", 5),),
     "never": _set("access_key secret_key token profile shared_credentials_file shared_credentials_files"),
     "check": "aws",
 }

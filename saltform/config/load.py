@@ -38,6 +38,18 @@ from saltform.graph import Graph
 from saltform.schedule import ON_ERROR
 
 ROOT = "infrastructure"
+ROOT_KEYS = (
+    "defaults",
+    "providers",
+    "environments",
+    "vault",
+    "policies",
+    "runlog",
+    "locks",
+    "releases",
+    "groups",
+    "roles",
+)
 ENVIRONMENT_KEYS = (
     "components",
     "on_error",
@@ -91,7 +103,7 @@ def load(
         found = "nothing" if ROOT not in pillar else "an empty mapping"
         expected = "a mapping with providers and environments (is the pillar targeted to this id?)"
         raise ConfigError(problems or [Problem(ROOT, found, expected)])
-    root.only(("defaults", "providers", "environments", "vault", "policies", "runlog", "releases", "groups", "roles"))
+    root.only(ROOT_KEYS)
     providers = _read_providers(root.section("providers"))
     defaults = read_defaults(root.section("defaults"), ON_ERROR)
     problems.extend(validate_vault(pillar[ROOT].get("vault") or {}))
@@ -107,9 +119,12 @@ def load(
         raise ConfigError(problems)
     policies, groups = read_policies(root, Policies()), read_groups(root.section("groups"))
     pins = read_pins(root)
-    read_roles(root, groups)  # for its problems: who may do what is read when somebody does something
+    roles = read_roles(root, groups)  # who may do what is read again when somebody does something
+    named = {name for name in names if roles is not None and roles.name_all_who_may("approve", name)}
     environments = {
-        name: _read_environment(section, name, defaults, providers, policies, groups, promoted, pins.get(name, {}))
+        name: _read_environment(
+            section, name, defaults, providers, policies, groups, name in named, promoted, pins.get(name, {})
+        )
         for name in names
     }
     for each in environments.values():
@@ -141,6 +156,7 @@ def _read_environment(
     providers: Mapping[str, Provider],
     policies: Policies,
     groups: Groups,
+    named_by_roles: bool,
     promoted: Promoted,
     pins: Mapping[str, str],
 ) -> Environment:
@@ -148,13 +164,13 @@ def _read_environment(
         section.problem(name, name, NAME_RULE)
     reader = section.section(name)
     reader.only(ENVIRONMENT_KEYS)
-    ignored, approval = read_ignored_drift(reader), read_approval(reader, Approval(), groups)
+    ignored, approval = read_ignored_drift(reader), read_approval(reader, Approval(), groups, named_by_roles)
     defaults = replace(defaults, backend=read_backend(reader, defaults.backend))
     source = read_promoted_from(section, name)
     promote = read_promote(reader, bool(source))
     listed, releases = reader.section("components"), promoted(name, source, pins) if source else {}
     own = listed.tree
-    approvals = _read_approvals(listed, approval, groups)
+    approvals = _read_approvals(listed, approval, groups, named_by_roles)
     if source:
         listed = reader.nested("components", list_components(section, name, source, promote.exclude, releases))
     components = {}
@@ -197,10 +213,10 @@ def _read_requests(reader: Reader) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _read_approvals(listed: Reader, base: Approval, groups: Groups) -> dict[str, Approval]:
+def _read_approvals(listed: Reader, base: Approval, groups: Groups, named_by_roles: bool) -> dict[str, Approval]:
     """Of the components that say something themselves, those that were not promoted yet too."""
     return {
-        str(key): read_approval(listed.section(key), base, groups)
+        str(key): read_approval(listed.section(key), base, groups, named_by_roles)
         for key, tree in listed.tree.items()
         if isinstance(tree, Mapping) and "approval" in tree
     }

@@ -24,6 +24,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return found[0] if found else ""
 
 
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the nearest one, to be put behind another sentence; empty when none is near."""
+    near = nearest(name, known)
+    return f" Did you mean {near!r}?" if near else ""
+
+
 def select(wanted: str | Sequence[str] | None, known: Iterable[str], noun: str = "component") -> list[str]:
     """The known names that the caller's names and globs select, in the order of `known`; all for None.
 

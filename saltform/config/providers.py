@@ -7,7 +7,7 @@ from typing import Any
 
 from saltform.config.kinds import KINDS, validate_provider
 from saltform.config.reader import Reader
-from saltform.config.sources import validate
+from saltform.config.sources import validate, validate_lent
 from saltform.config.types import CredentialSource, Limits, Provider
 
 
@@ -28,7 +28,9 @@ def read_provider(name: str, reader: Reader) -> Provider:
         credentials=read_sources(reader, "credentials"),
         limits=_read_limits(reader.section("limits")),
     )
-    for problem in validate_provider(provider, reader.path):
+    nameless = "" if KINDS[kind].variables else kind
+    problems = [problem for source in provider.credentials for problem in validate_lent(source, nameless)]
+    for problem in [*validate_provider(provider, reader.path), *problems]:
         reader.add(problem)
     return provider
 

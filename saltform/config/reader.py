@@ -110,7 +110,9 @@ class Reader:
             return default
         duration = parse_duration(value)
         if duration is None:
-            self.problem(key, value, "a time such as 30s, 5m, 1h or 2d")
+            zero = _seconds(value) == 0.0
+            why = f"a time above zero: leave `{key}` out instead, or say one" if zero else "a time"
+            self.problem(key, value, f"{why} such as 30s, 5m, 1h or 2d")
             return default
         return duration
 
@@ -152,11 +154,14 @@ class Reader:
 
 
 def parse_duration(value: Any) -> float | None:
-    """Seconds of `30s`, `5m`, `1h30m` or a plain number; None when it is none of these."""
+    """Seconds of `30s`, `5m`, `1h30m` or a plain number; None when it is none of these, or no time at all."""
+    return _seconds(value) or None
+
+
+def _seconds(value: Any) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) if value > 0 and math.isfinite(value) else None
+        return float(value) if value >= 0 and math.isfinite(value) else None
     parts = _DURATION.findall(value) if isinstance(value, str) else []
     if not parts or "".join(number + unit for number, unit in parts) != value:
         return None
-    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    return total if total > 0 else None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)

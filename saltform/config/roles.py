@@ -66,6 +66,10 @@ class Roles:
     def allow(self, user: str, verb: str, environment: str) -> bool:
         return any(grant.holds(user, verb, environment) for grant in self.grants)
 
+    def name_all_who_may(self, verb: str, environment: str) -> bool:
+        """Whether nobody may but users that are named: none of the roles that have it is everybody's."""
+        return not self.allow(EVERYBODY, verb, environment)
+
     def of(self, user: str, environment: str) -> list[str]:
         """The roles that somebody has there, for messages."""
         return [role for role in ROLES if any(self._held(grant, role, user, environment) for grant in self.grants)]

@@ -10,6 +10,7 @@ from saltform.config.reader import Reader
 from saltform.config.types import ReleasesFile, Settings
 from saltform.errors import ConfigError, Problem
 
+TOKENS, MANUAL = "tokens", "manual"  # who accepts the keys of new minions: accept_key, or a person
 CONFIGURATION = "Salt's configuration"
 DEFAULT_STATE_DIR = "/var/lib/saltform"
 DEFAULT_MODULES = ("/srv/terraform/modules",)
@@ -19,13 +20,15 @@ def load_settings(options: Mapping[str, Any]) -> Settings:
     """Read and check the host's settings from Salt's configuration."""
     problems: list[Problem] = []
     reader = Reader(options.get("saltform"), f"saltform (in {CONFIGURATION})", problems)
-    reader.only(("state_dir", "modules", "mirror", "pillar_id", "releases"))
+    reader.only(("state_dir", "modules", "mirror", "pillar_id", "pillarenv", "releases", "keys"))
     settings = Settings(
         state_dir=Path(reader.text("state_dir", DEFAULT_STATE_DIR)),
         modules=tuple(Path(item) for item in reader.texts("modules") or DEFAULT_MODULES),
         mirror=reader.text("mirror", "auto"),
         pillar_id=reader.text("pillar_id"),
+        pillarenv=reader.text("pillarenv", "base") or "base",
         releases=_read_releases(reader),
+        keys=reader.choice("keys", TOKENS, (TOKENS, MANUAL)),
     )
     if not settings.state_dir.is_absolute():
         reader.problem("state_dir", str(settings.state_dir), "an absolute path")

@@ -9,7 +9,7 @@ from typing import Any
 from saltform.config.names import nearest
 from saltform.config.types import CredentialSource
 from saltform.errors import Problem
-from saltform.process import MANAGED
+from saltform.process import steers
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TEXT = "a string"
@@ -17,6 +17,7 @@ _ARGUMENTS = "a command line, or a list of its arguments"
 _SECONDS = "a number of seconds"
 _ENGINES = ("kv1", "kv2", "leased")
 _FORMATS = ("text", "json", "env")
+_CREDENTIAL = "the variable of a credential: this one steers processes"
 _PLACES = (["environment"], ["file"], ["pillar"])
 
 
@@ -73,6 +74,22 @@ def validate(source: CredentialSource) -> list[Problem]:
     return problems + _wrong_names(source.options.get("map"), f"{source.path}:map")
 
 
+def validate_lent(source: CredentialSource, kind: str = "") -> list[Problem]:
+    """What is wrong with a source whose fields become variables of a process under their own names.
+
+    `kind` is the provider's where it knows no names: then pillar names each one.
+    """
+    named = source.options.get("path") if source.kind == "environment" else None
+    if source.options.get("map") or not source.kind:
+        return []
+    if isinstance(named, str):
+        return [Problem(f"{source.path}:path", f"{named!r}", _CREDENTIAL)] if steers(named) else []
+    if not kind:
+        return []
+    expected = f"map: {{VARIABLE: field}}, since kind {kind} knows no names and every field would be lent"
+    return [Problem(f"{source.path}:map", "nothing", expected)]
+
+
 def _wrong_names(renamed: Any, path: str) -> list[Problem]:
     """`map: {VARIABLE: field}`: the variables must be ones that a process can be given."""
     if renamed is None:
@@ -83,8 +100,8 @@ def _wrong_names(renamed: Any, path: str) -> list[Problem]:
     for name, field in renamed.items():
         if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
             problems.append(Problem(f"{path}:{name}", f"{name!r}", "the name of an environment variable"))
-        elif name in MANAGED:
-            problems.append(Problem(f"{path}:{name}", f"{name!r}", "a variable that Saltform doesn't set itself"))
+        elif steers(name):
+            problems.append(Problem(f"{path}:{name}", f"{name!r}", _CREDENTIAL))
         elif name.startswith("TF_VAR_"):
             expected = f"a secret variable of the component: secret_variables: {{{name[7:]}: …}}"
             problems.append(Problem(f"{path}:{name}", f"{name!r}", expected))

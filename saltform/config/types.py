@@ -31,7 +31,9 @@ class Settings:
     modules: tuple[Path, ...] = ()
     mirror: str = "auto"  # auto | registry | a folder | a https:// URL
     pillar_id: str = ""
+    pillarenv: str = "base"  # whose pillar decides who sees an output, whatever a minion asks for
     releases: ReleasesFile | None = None
+    keys: str = "tokens"  # tokens | manual: a person accepts the keys of new minions
 
 
 @dataclass(frozen=True, slots=True)

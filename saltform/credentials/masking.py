@@ -4,7 +4,9 @@
    inside a longer text, in both alphabets), URL-encoded, JSON-escaped (and again, for JSON inside JSON).
 2. A secret of several lines is also looked for line by line, because that is how it is printed.
 3. All patterns are searched in one pass (Aho-Corasick, a library's): the cost hardly grows with their number.
-4. What a process prints is masked line by whole line (`process/output.py` puts lines together), so no secret is
+4. Where something was found, all matches are searched, overlapping ones too, and merged: of two secrets that share
+   letters (`hunter2-and`, `and-more` in `hunter2-and-more`) none leaves its tail.
+5. What a process prints is masked line by whole line (`process/output.py` puts lines together), so no secret is
    cut in two by a boundary between chunks. Blocks of many lines are searched first, and only the lines in which
    something was found are looked at one by one: a line without a secret costs next to nothing.
 
@@ -15,6 +17,7 @@ nothing.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
 import threading
@@ -29,6 +32,8 @@ SHORTEST = 6
 TOGETHER = 64  # patterns: up to about so many are searched for with vector instructions, ten times faster than more
 _BANNER = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")
 _GO_ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "&<>\u2028\u2029"}
+_PAIR = re.compile(r"\\.")  # a backslash and what it escapes, so that an escaped backslash is never half of a pair
+_LONG = {"\\b": "\\u0008", "\\f": "\\u000c"}  # as Go wrote them before 1.22, and as HCL needs them
 _SECRET_NAME = re.compile(r"key|secret|token|password|passphrase", re.IGNORECASE)
 
 
@@ -66,8 +71,8 @@ def _leaves(secret: str) -> Iterator[str]:
 
 def _escaped(text: str) -> Iterator[str]:
     for once in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
-        go = once.translate(_GO_ESCAPES).replace("\\b", "\\u0008").replace("\\f", "\\u000c")
-        for escaped in (once, go):
+        go = once.translate(_GO_ESCAPES)
+        for escaped in (once, go, _PAIR.sub(lambda pair: _LONG.get(pair[0], pair[0]), go)):
             yield escaped
             yield json.dumps(escaped, ensure_ascii=False)[1:-1]
     for encoded in (quote(text, safe=""), quote(text), quote_plus(text)):
@@ -96,6 +101,7 @@ class Masker:
         self._secrets: set[str] = set()
         self._patterns: set[bytes] = set()
         self._find: _Find = _nothing
+        self._find_overlapping: _Find | None = None
         self._screens: list[_Find] = []
         self.add(secrets)
 
@@ -108,7 +114,7 @@ class Masker:
             self._secrets |= new
             self._patterns.update(form.encode() for secret in new for form in encodings(secret))
             if new and self._patterns:
-                self._find = self._build_and_find
+                self._find, self._find_overlapping = self._build_and_find, None
 
     def _build_and_find(self, data: bytes) -> _Matches:
         """For the first text after secrets were added: a run adds a hundred times, and searches in between rarely."""
@@ -129,11 +135,18 @@ class Masker:
         """A text without its secrets; the very same object when it has none."""
         data = text.encode("utf-8", "surrogatepass")
         found = self._find(data)  # called for every line of every log: no detour on the way
-        return _replaced(data, found).decode("utf-8", "replace") if found else text
+        return self._masked(data).decode("utf-8", "replace") if found else text
 
     def data(self, data: bytes) -> bytes:
         found = self._find(data)
-        return _replaced(data, found) if found else data
+        return self._masked(data) if found else data
+
+    def _masked(self, data: bytes) -> bytes:
+        with self._lock:
+            if self._find_overlapping is None:
+                self._find_overlapping = _overlapping_finder(sorted(self._patterns))
+            found = self._find_overlapping(data)
+        return _replaced(data, _merged(found))
 
     def tree(self, value: Any) -> Any:
         """The same for what a return, a record or an event is made of: mappings, lists, strings."""
@@ -166,9 +179,31 @@ def _finder(patterns: list[bytes]) -> _Find:
     return ahocorasick_rs.BytesAhoCorasick(patterns, matchkind=longest).find_matches_as_indexes
 
 
-def _replaced(data: bytes, matches: _Matches) -> bytes:
+def _overlapping_finder(patterns: list[bytes]) -> _Find:
+    """Every match, not only the leftmost longest ones: several times slower, so only for what has a match."""
+    import ahocorasick_rs
+
+    search = ahocorasick_rs.BytesAhoCorasick(patterns, matchkind=ahocorasick_rs.MatchKind.Standard)
+    return functools.partial(search.find_matches_as_indexes, overlapping=True)
+
+
+def _merged(matches: _Matches) -> Iterator[tuple[int, int]]:
+    """The spans that the matches cover, in order; those that share letters as one."""
+    at, until = 0, 0
+    for start, end in sorted((start, end) for _, start, end in matches):
+        if start < until:
+            until = max(until, end)
+            continue
+        if until:
+            yield at, until
+        at, until = start, end
+    if until:
+        yield at, until
+
+
+def _replaced(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
     pieces, at = [], 0
-    for _, start, end in matches:
+    for start, end in spans:
         pieces += [data[at:start], MASK.encode()]
         at = end
     return b"".join([*pieces, data[at:]])

@@ -6,22 +6,28 @@ overwrites what is in it.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from saltform.config.types import NOTHING, CredentialSource
 from saltform.credentials.pillar import PillarSource
+from saltform.credentials.recipients import find, read_keys
 from saltform.credentials.source import Fetched
 from saltform.credentials.vault import VaultSource
 from saltform.credentials.vault_login import VaultLogin
 from saltform.errors import CredentialError, SaltformError
-from saltform.files import make_folder
+from saltform.files import make_folder, sync_file, sync_folder
 from saltform.process import RealProcesses
+from saltform.report.words import plural
 
 TIMEOUT = 60.0
+WHERE = "vault:safe:vault"  # in the pillar of the minion that has the Vault
+OFFLINE = ("--no-auto-key-locate", "--no-auto-key-retrieve", "--disable-dirmngr")
 EMPTY = {"state": "about to be initialised"}  # what a safe in Vault holds until there are keys
 
 
@@ -48,13 +54,39 @@ class VaultSafe:
 
     def __init__(self, settings: Mapping[str, Any], pillar: Mapping[str, Any] = NOTHING) -> None:
         connection = {name: value for name, value in settings.items() if name != "path"}
-        self._login = VaultLogin(connection, os.environ, PillarSource(pillar))
+        self._login = VaultLogin(connection, os.environ, PillarSource(pillar), WHERE)
         self._source = VaultSource(self._login)
-        self._asked = CredentialSource("vault", {"path": settings["path"]}, "vault:safe:vault")
+        self._asked = CredentialSource("vault", {"path": settings["path"]}, WHERE)
         self._version = 0
         self.name = f"{settings['path']} in the Vault at {self._login.address}"
 
     def prepare(self) -> None:
+        with self._naming_the_safe():
+            self._prepare()
+
+    def store(self, keys: Mapping[str, Any]) -> None:
+        with self._naming_the_safe():
+            self._write(keys)
+
+    def load(self) -> dict[str, Any] | None:
+        with self._naming_the_safe():
+            found = self._fetched()
+        return dict(found.values) if found and "keys" in found.values else None
+
+    def close(self) -> None:
+        self._login.close()
+
+    @contextlib.contextmanager
+    def _naming_the_safe(self) -> Iterator[None]:
+        """There are two Vaults here: an error says that it is about this one."""
+        try:
+            yield
+        except CredentialError as error:
+            if self.name not in error.detail:
+                error.detail = f"the safe, {self.name}: {error.detail}"
+            raise
+
+    def _prepare(self) -> None:
         if self._source.mount(self._asked)[1] != "kv2":
             raise CredentialError(
                 "The safe can't protect what is in it",
@@ -66,16 +98,6 @@ class VaultSafe:
             raise _occupied(self.name)
         self._version = int(found.version) if found else 0
         self._write(EMPTY)
-
-    def store(self, keys: Mapping[str, Any]) -> None:
-        self._write(keys)
-
-    def load(self) -> dict[str, Any] | None:
-        found = self._fetched()
-        return dict(found.values) if found and "keys" in found.values else None
-
-    def close(self) -> None:
-        self._login.close()
 
     def _fetched(self) -> Fetched | None:
         try:
@@ -99,55 +121,77 @@ class VaultSafe:
 
 
 class GpgSafe:
-    """A file that only the owners of the named keys can read. The plain text is in a pipe, never in a file."""
+    """A file that only the owners of the named keys can read. The plain text is in a pipe, never in a file.
+
+    Keys come from the key ring or from files: gpg by itself would look up an unknown address on the network.
+    """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._file = Path(settings["file"])
-        self._recipients = [str(name) for name in settings["recipients"]]
+        # There is one only where a process was killed while it stored keys.
+        self._new = self._file.with_name(f".{self._file.name}.new")
+        said = settings["recipients"]
+        self._recipients = [said] if isinstance(said, str) else [str(name) for name in said]
         self._home = ["--homedir", str(settings["home"])] if settings.get("home") else []
         self.name = f"{self._file} for {', '.join(self._recipients)}"
 
     def prepare(self) -> None:
-        if self._file.exists():
+        if self._file.exists() or self._new.exists():
             raise _occupied(self.name)
         trial = self._file.with_name(f".{self._file.name}.trial")
         self._encrypt("{}", trial)
         trial.unlink()
 
     def store(self, keys: Mapping[str, Any]) -> None:
-        new = self._file.with_name(f".{self._file.name}.new")
-        self._encrypt(json.dumps(dict(keys)), new)
-        os.link(new, self._file)  # fails if something is there, as a rename wouldn't
-        new.unlink()
+        """On the disk when this returns: what is sealed with these keys needs them from now on."""
+        self._encrypt(json.dumps(dict(keys)), self._new)
+        sync_file(self._new)
+        os.link(self._new, self._file)  # fails if something is there, as a rename wouldn't
+        self._new.unlink()
+        sync_folder(self._file.parent)
 
     def load(self) -> dict[str, Any] | None:
-        if not self._file.exists():
-            return None
-        return json.loads("\n".join(self._gpg(["--decrypt", str(self._file)])))
+        there = next((path for path in (self._file, self._new) if path.exists()), None)
+        return json.loads("\n".join(self._gpg(["--decrypt", str(there)]))) if there else None
 
     def close(self) -> None:
         pass
 
     def _encrypt(self, text: str, path: Path) -> None:
-        make_folder(path.parent)
+        make_folder(path.parent, durable=True)
         path.unlink(missing_ok=True)
-        to = [part for name in self._recipients for part in ("--recipient", name)]
         reader, writer = os.pipe()
         try:
             os.write(writer, text.encode())  # a few hundred bytes: it fits into the pipe
             os.close(writer)
-            argv = ["--trust-model", "always", "--armor", *to, "--output", str(path)]
+            argv = ["--trust-model", "always", "--no-encrypt-to", "--armor", *self._to, "--output", str(path)]
             self._gpg([*argv, "--encrypt", f"/dev/fd/{reader}"], (reader,))
         finally:
             os.close(reader)
         path.chmod(0o600)
+
+    @functools.cached_property
+    def _to(self) -> list[str]:
+        """Who is meant, as gpg's arguments. Found once: what was tried is what is used."""
+        try:
+            return [part for recipient in self._recipients for part in self._argument(recipient)]
+        except ValueError as error:
+            raise self._failed(str(error)) from None
+
+    def _argument(self, recipient: str) -> tuple[str, str]:
+        if not recipient.startswith("/"):
+            return "--recipient", find(recipient, read_keys(self._gpg(["--with-colons", "--list-keys"])))
+        found = read_keys(self._gpg(["--with-colons", "--show-keys", recipient]))
+        if len(found) != 1:
+            raise ValueError(f"{recipient} has {plural(len(found), 'public key')}, expected one")
+        return "--recipient-file", recipient
 
     def _gpg(self, arguments: list[str], pass_fds: tuple[int, ...] = ()) -> list[str]:
         said: list[str] = []
         complained: list[str] = []
         try:
             result = RealProcesses().run(
-                ["gpg", "--batch", "--no-tty", "--quiet", *self._home, *arguments],
+                ["gpg", "--batch", "--no-tty", "--quiet", *OFFLINE, *self._home, *arguments],
                 cwd=Path("/"),
                 env=dict(os.environ),
                 timeout=TIMEOUT,
@@ -165,7 +209,8 @@ class GpgSafe:
         return CredentialError(
             "GPG can't use the safe",
             f"{self.name}: {reason}",
-            f"import the keys first: gpg {' '.join([*self._home, '--list-keys', *self._recipients])}",
+            "import the keys, compare their fingerprints with their owners, and name them by those: gpg "
+            + " ".join([*self._home, "--list-keys", "--with-fingerprint"]),
         )
 
 

@@ -57,16 +57,14 @@ def place(asked: CredentialSource) -> str:
 def choose(fetched: Fetched, asked: CredentialSource, known: frozenset[str]) -> dict[str, str]:
     """The variables that a source serves: those it maps, or the kind's own names among its fields.
 
-    A kind that knows no names (`generic`) gets every field, except from the environment: that one holds
-    far more than was meant.
+    Never another field: whoever writes to the source would choose what else a process is told.
     """
     renamed = asked.options.get("map")
     if renamed:
         return {name: text(pick(fetched, asked, source)) for name, source in renamed.items()}
     if asked.kind == "environment" and asked.options.get("path"):
         known = frozenset((asked.options["path"],))
-    every = not known and asked.kind != "environment"
-    return {name: text(value) for name, value in fetched.values.items() if every or name in known}
+    return {name: text(value) for name, value in fetched.values.items() if name in known}
 
 
 def pick(fetched: Fetched, asked: CredentialSource, name: str) -> Any:

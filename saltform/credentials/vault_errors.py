@@ -18,21 +18,31 @@ def can_help_to_retry(error: Exception, reads_only: bool) -> bool:
     return name in _PASSING or (reads_only and name == "ReadTimeout")
 
 
-def translate(error: Exception, address: str, path: str, policies: list[str] | None, where: str) -> CredentialError:
-    """An exception of hvac or requests as the error that a person is shown."""
-    summary, detail, fix = _said(error, address, path, policies)
+def translate(
+    error: Exception,
+    address: str,
+    path: str,
+    policies: list[str] | None,
+    where: str,
+    login: str,
+) -> CredentialError:
+    """An exception of hvac or requests as the error that a person is shown.
+
+    `where` is what was asked for, `login` the connection's settings (address, ca, auth), both as paths in pillar.
+    """
+    summary, detail, fix = _said(error, address, path, policies, login)
     at = f" ({where})" if where else ""
     return CredentialError(summary, detail + at, fix, vault=address, vault_path=path)
 
 
-def _said(error: Exception, address: str, path: str, policies: list[str] | None) -> tuple[str, str, str]:
+def _said(error: Exception, address: str, path: str, policies: list[str] | None, login: str) -> tuple[str, str, str]:
     name = type(error).__name__
     status = f"curl {address}/v1/sys/seal-status"
     if "SSLError" in {base.__name__ for base in type(error).__mro__}:
         return (
             "Vault's certificate is not trusted",
             f"{address} answered with a certificate that no known authority has signed, or for another name",
-            "set infrastructure:vault:ca to the PEM file of the authority that signed it",
+            f"set {login}:ca to the PEM file of the authority that signed it",
         )
     if name in ("ConnectionError", "ConnectTimeout"):
         return (
@@ -44,7 +54,7 @@ def _said(error: Exception, address: str, path: str, policies: list[str] | None)
         return (
             "Vault is too slow",
             f"{address} took the request for {path} and didn't answer in time",
-            f"see what it is busy with ({status}), or raise infrastructure:vault:timeout",
+            f"see what it is busy with ({status}), or raise {login}:timeout",
         )
     if name == "VaultDown":
         return (
@@ -57,7 +67,7 @@ def _said(error: Exception, address: str, path: str, policies: list[str] | None)
     if name == "InvalidPath":
         return _missing(path)
     if name in ("Forbidden", "Unauthorized"):
-        return _denied(path, policies)
+        return _denied(path, policies, login)
     if name == "InvalidRequest":
         return (
             f"Vault refused the request for {path}",
@@ -76,12 +86,12 @@ def _missing(path: str) -> tuple[str, str, str]:
     )
 
 
-def _denied(path: str, policies: list[str] | None) -> tuple[str, str, str]:
+def _denied(path: str, policies: list[str] | None, login: str) -> tuple[str, str, str]:
     if policies is None:
         return (
             "The token for Vault has expired or was revoked",
             f"it was refused for {path}, and for asking about itself too",
-            "give a new one at infrastructure:vault:auth, or use `method: approle`: it logs in for each run",
+            f"give a new one at {login}:auth, or use `method: approle`: it logs in for each run",
         )
     held = ", ".join(policies) or "no policy at all"
     return (

@@ -125,7 +125,7 @@ class _Server:
         except SaltformError:
             raise
         except Exception as error:
-            raise translate(error, self.address, path, None, WHERE) from None
+            raise translate(error, self.address, path, None, WHERE, WHERE) from None
 
     def status(self) -> dict[str, Any]:
         found = self.ask("get", "sys/seal-status")

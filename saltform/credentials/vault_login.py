@@ -22,8 +22,11 @@ _pause = time.sleep
 class VaultLogin:
     """Asks Vault, logged in; `ask` is the one way through which every request goes."""
 
-    def __init__(self, settings: Mapping[str, Any], environ: Mapping[str, str], pillar: PillarSource) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], environ: Mapping[str, str], pillar: PillarSource, where: str = WHERE
+    ) -> None:
         self._settings = settings
+        self._where = where  # in pillar: what an error tells a person to correct
         self._environ = environ
         self._pillar = pillar
         self._auth: Mapping[str, Any] = settings.get("auth") or {}
@@ -96,7 +99,7 @@ class VaultLogin:
     def _translated(
         self, error: Exception, path: str, where: str, policies: list[str] | None = None
     ) -> CredentialError:
-        return translate(error, self.address, path, policies, where or WHERE)
+        return translate(error, self.address, path, policies, where or self._where, self._where)
 
     def _policies(self, client: Any) -> list[str] | None:
         """The policies of the login, or None when it isn't valid any more."""
@@ -120,8 +123,8 @@ class VaultLogin:
         if not self.address:
             raise CredentialError(
                 "No address for Vault",
-                f"{WHERE}:address isn't set and there is no VAULT_ADDR",
-                f"add to the pillar: {WHERE}:address: https://vault.example.com:8200",
+                f"{self._where}:address isn't set and there is no VAULT_ADDR",
+                f"add to the pillar: {self._where}:address: https://vault.example.com:8200",
             )
         import hvac
 
@@ -156,8 +159,8 @@ class VaultLogin:
             auth = self._try(client, "post", path, True, {"json": body})["auth"]
         except Exception as error:
             if type(error).__name__ in ("InvalidRequest", "Forbidden"):
-                raise _login_refused(path, mount) from None
-            raise self._translated(error, path, WHERE) from None
+                raise _login_refused(path, mount, self._where) from None
+            raise self._translated(error, path, "") from None
         client.token = auth["client_token"]
         self.token_seconds, self.renewable = float(auth["lease_duration"]), bool(auth["renewable"])
 
@@ -178,8 +181,8 @@ class VaultLogin:
                 return str(answer["data"]["secret_id"])
         except Exception as error:
             if type(error).__name__ not in ("InvalidRequest", "Forbidden", "InvalidPath"):
-                raise self._translated(error, "sys/wrapping/unwrap", WHERE) from None
-            raise _wrapping_used() from None
+                raise self._translated(error, "sys/wrapping/unwrap", "") from None
+            raise _wrapping_used(self._where) from None
         raise CredentialError(
             "The wrapped secret id is not one",
             f"its wrapping token was made by {made_by}, not by an AppRole",
@@ -194,8 +197,8 @@ class VaultLogin:
             found = ", ".join(f"{kind} {where}" for kind, where in (said or {}).items()) or "nothing"
             raise CredentialError(
                 f"No {name} to log in to Vault with",
-                f"{WHERE}:auth:{name} says {found}, and there is nothing in it",
-                f"{WHERE}:auth:{name}: {{environment: NAME}} or {{file: PATH}} or {{pillar: PATH}}",
+                f"{self._where}:auth:{name} says {found}, and there is nothing in it",
+                f"{self._where}:auth:{name}: {{environment: NAME}} or {{file: PATH}} or {{pillar: PATH}}",
             )
         return value
 
@@ -217,18 +220,18 @@ def _content(path: str) -> str:
         return ""
 
 
-def _login_refused(path: str, mount: str) -> CredentialError:
+def _login_refused(path: str, mount: str, where: str) -> CredentialError:
     return CredentialError(
         "Vault refused the login",
-        f"{path}: role id or secret id is wrong, has expired, or was used too often ({WHERE}:auth)",
+        f"{path}: role id or secret id is wrong, has expired, or was used too often ({where}:auth)",
         f"make a new one: bao write -f auth/{mount}/role/ROLE/secret-id",
     )
 
 
-def _wrapping_used() -> CredentialError:
+def _wrapping_used(where: str) -> CredentialError:
     return CredentialError(
         "The wrapped secret id was already used, or has expired",
-        f"a wrapping token works once ({WHERE}:auth:wrapped_secret_id); if it wasn't you who used it, "
+        f"a wrapping token works once ({where}:auth:wrapped_secret_id); if it wasn't you who used it, "
         "somebody else has the secret id",
         "revoke that secret id if in doubt, then: bao write -wrap-ttl=5m -f auth/approle/role/ROLE/secret-id",
     )

@@ -16,6 +16,7 @@ from saltform.errors import SaltformError
 from saltform.files import alone
 from saltform.fleet import ACCEPTED
 from saltform.operations.run import auditing
+from saltform.operations.run.permission import check_reactor
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
 from saltform.runlog import now
@@ -23,7 +24,11 @@ from saltform.runlog.minions import MinionToken
 
 
 def accept_key(services: Services, minion: str, key: str, digest: str) -> dict[str, Any]:
-    """Accept the key, or say why not; `digest` is the token's SHA-256."""
+    """Accept the key, or say why not; `digest` is the token's SHA-256.
+
+    The digest is in Salt's job cache and on its bus, the token isn't: who reads it there must not get in with it.
+    """
+    check_reactor(services, "salt-key -a accepts a key by hand")
     if not MINION.fullmatch(minion):
         raise _refused(minion, "that is no minion id")
     with alone(services.layout.state_dir / "locks" / "minion-keys"):  # a minion asks again before it is answered

@@ -2,7 +2,7 @@
 
 1. The run log as it is at one moment, from SQLite or PostgreSQL; then the files: states of the backend `local`,
    provider locks, modules, index, keys, audit anchors, the folders of runs. Workspaces and caches are made anew by
-   whoever needs them, locks and limits are about processes.
+   whoever needs them, as is the copy of the pillar's `requests:`; locks and limits are about processes.
 2. Runs may go on meanwhile. Each state is copied under its component's lock, after the run log: so no record is newer
    than its state. A component that somebody works on right now refuses the whole backup: half a state is none.
 3. The file is whole or not there, and readable for its owner alone: states hold secrets.
@@ -21,19 +21,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from saltform.files import cannot_write
+from saltform.files import cannot_write, sync_folder
+from saltform.layout import ERRORED_FILE
 from saltform.operations.run import auditing
 from saltform.operations.run.options import bad
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
-from saltform.operations.states import errored
 from saltform.report.words import plural, size
 from saltform.runlog import now
 
 FORMAT = 1
 MANIFEST, RUNLOG = "manifest.json", "runlog.jsonl"
-LEFT_OUT = ("workspaces", "cache", "locks", "limits", "runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm")
-UNSTORED = f"workspaces/*/*/{errored.FILE}"  # nothing else in a workspace is worth keeping
+_MADE_ANEW = ("workspaces", "cache", "locks", "limits", "requests", "requests.json")
+LEFT_OUT = (*_MADE_ANEW, "runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm")
+UNSTORED = f"workspaces/*/*/{ERRORED_FILE}"  # nothing else in a workspace is worth keeping
 _OF_A_PROCESS = ("alive", "cancel")  # in a run's folder
 
 
@@ -51,6 +52,7 @@ def backup(services: Services, file: Any) -> dict[str, Any]:
             raw.flush()
             os.fsync(raw.fileno())
         partial.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         raise cannot_write(path, error) from None
     finally:

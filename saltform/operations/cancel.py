@@ -35,7 +35,7 @@ def cancel(services: Services, run: str | None, now: Any = None, dry_run: Any = 
         )
     asked = f"{'now' if hurry else 'in good order'}\ncancelled by {services.author} at {this_moment()}\n"
     if services.locks.is_here(record.id):
-        write_atomic(services.layout.run(record.id) / CANCEL, asked.encode())
+        write_atomic(services.layout.run(record.id) / CANCEL, asked.encode(), durable=False)
     else:
         services.runlog.ask_to_cancel(record.id, asked)
     auditing.note(services, record.environment, "cancel", record.id, now=hurry)

@@ -16,7 +16,9 @@ from saltform.operations import component_commands as commands
 from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.options import Options, bad
+from saltform.operations.run.permission import check_work
 from saltform.operations.run.services import Services
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.status import status
 from saltform.operations.step.one_component import asking, split
 from saltform.report.words import HIDDEN, plural
@@ -24,8 +26,6 @@ from saltform.status import Status
 from saltform.terraform import planning
 from saltform.tfstate import Output
 from saltform.workspace.root import address_in_module
-
-CONDITIONS = ("exists", "equals", "matches")
 
 
 def returned(
@@ -63,15 +63,14 @@ def output(services: Services, name: str, condition: Mapping[str, Any], test: bo
     The name is not the component's: a requisite on that one would mean this state as well. Under test a condition
     can't be known while changes are pending.
     """
-    for key in condition:
-        if key not in CONDITIONS:
-            raise bad(key, f"known are {', '.join(CONDITIONS)}")
     whole, dot, wanted = str(name).partition(".")
     if not dot:
         raise SaltformError(f"{name!r} is not an output", "expected environment/component.output", f"{name}.id")
     environment, component = split(services, whole)
     with Opened(services, environment) as opened:
         found = opened.outputs(find(opened, component).name).get(wanted)
+    if found is not None and found.sensitive and set(condition) & {"equals", "matches"}:
+        check_work(services, "present", [name, False])  # who may ask often enough whether it matches knows the value
     failed = _failed_condition(found, condition or {"exists": True})
     if not failed:
         return returned(name, True, f"{name} is as expected")
@@ -112,7 +111,8 @@ def _said(error: Mapping[str, Any]) -> str:
 
 
 def _planned_destroy(services: Services, name: str) -> dict[str, Any]:
-    with asking(services, name) as (_part, session):
+    with asking(services, name) as (part, session):
+        refuse_foreign(part.opened, part.component.name)
         plan = planning.run(session, None, destroy=True, lock=False)
     changes = {address_in_module(item["address"]): item["action"] for item in plan.changes}
     if not changes:

@@ -12,7 +12,7 @@ from saltform.operations.environment.choosing import check_binaries, check_fleet
 from saltform.operations.environment.known import Known
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.options import Options
-from saltform.operations.run.result import shown_outputs
+from saltform.operations.run.result import mark_undone, shown_outputs
 from saltform.operations.run.running import Foresee, Run
 from saltform.operations.run.services import Services
 from saltform.operations.states.index import after_run
@@ -42,6 +42,7 @@ def run_deploy(
     opened.wait = options.wait
     names, notes = chosen(opened, options)
     check_fleet(opened, names)
+    notes += _key_notes(opened, names)
     if resumed is None:  # what goes on may have been at it already
         check_replaced(opened, options)
     check_binaries(opened, map(opened.component, names))
@@ -72,6 +73,14 @@ def run_deploy(
     return returned
 
 
+def _key_notes(opened: Opened, names: Sequence[str]) -> list[str]:
+    if not any(opened.component(name).minions for name in names):
+        return []
+    from saltform.operations.fleet.key_tokens import check_tokens  # not for a component without minions
+
+    return check_tokens(opened, names)
+
+
 def _outputs(run: Run, names: Sequence[str]) -> dict[str, Any]:
     """A state that can't be read now doesn't undo what the run has done."""
     opened, found = run.opened, {}
@@ -91,6 +100,10 @@ def _roll_back(opened: Opened, run: Run, returned: dict[str, Any]) -> None:
 
         undone = undo(opened, returned["run"])
         returned["rollback"] = {name: undone[name] for name in ("run", "retcode", "summary", "steps", "notes")}
+        mark_undone(
+            returned["steps"], {name: step["status"] for name, step in undone["steps"].items()}, undone["run"]
+        )
+        returned["summary"] += f"; undone by run {undone['run']}"
         run.add_notes(f"rolled back by run {undone['run']}: {undone['summary']}", *undone["notes"][1:])
         opened.forget_records()
     elif returned["retcode"] == EXIT_CANCELLED:

@@ -17,6 +17,7 @@ from saltform.operations.run.options import Options, bad
 from saltform.operations.run.result import result
 from saltform.operations.run.running import Run
 from saltform.operations.run.services import Services
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.states.index import after_run
 from saltform.operations.step.destroying import destroy_step, kept_with_data
 from saltform.report.words import plural
@@ -100,6 +101,7 @@ def _still_there(graph: Graph, resumed: RunRecord) -> tuple[list[str], list[str]
 def _preview(opened: Opened, order: Graph, notes: list[str]) -> dict[str, Any]:
     steps = {}
     for name in order.order():
+        refuse_foreign(opened, opened.stored_as(name))
         there = [address_in_module(item) for item in opened.resources(name)]
         steps[name] = {
             "status": (Status.PLANNED if there else Status.UNCHANGED).value,

@@ -18,7 +18,7 @@ from saltform.events import drift_changed_tag, drift_tag
 from saltform.graph import Graph
 from saltform.operations.environment.choosing import orphan_note
 from saltform.operations.environment.opened import Opened
-from saltform.operations.fleet.drift import CLEAN, DRIFTED, UNKNOWN, look_at_fleet
+from saltform.operations.fleet.drift import CLEAN, DRIFTED, UNKNOWN, look_at_fleet, status_of
 from saltform.operations.run.healing import heal
 from saltform.operations.run.options import Options
 from saltform.operations.run.result import finding_entry, result
@@ -59,7 +59,7 @@ def drift(services: Services, environment: str, given: Mapping[str, Any]) -> dic
         return returned
     from saltform.operations.deploy import deploy  # another verb
 
-    return heal(services, environment, options, returned, deploy)
+    return heal(opened, options, returned, deploy)
 
 
 def _due(opened: Opened, options: Options) -> tuple[list[str], list[str]]:
@@ -141,19 +141,12 @@ class _Checks:
 
     def _with_fleet(self, component: Component, check: dict[str, Any]) -> dict[str, Any]:
         """The same check with its minions: one that differs is drift, one that is unknown makes it unknown."""
-        fleet = look_at_fleet(self._opened.services, component)
+        fleet = look_at_fleet(self._opened.services, component, self._opened.masked)
         if not fleet:
             return check
-        masked = self._opened.masked
-        for item in fleet.values():
-            item |= {"why": masked(item["why"])} if "why" in item else {}
-            for state in item.get("states", ()):
-                state["comment"] = masked(state["comment"])
-        words = {item["status"] for item in fleet.values()}
-        if DRIFTED in words:
-            check["status"] = "drifted"
-        elif UNKNOWN in words and check["status"] != "drifted":
-            check["status"] = "unknown"
+        found = status_of(fleet)
+        if found == DRIFTED or (found == UNKNOWN and check["status"] != DRIFTED):
+            check["status"] = found
         return check | {"fleet": fleet}
 
     def _end(self, name: str, step: StepRecord, check: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from saltform.config.backends import decode, encode, place
 from saltform.errors import SaltformError, StateError
+from saltform.files import move_folder
 from saltform.graph import Graph
 from saltform.layout import STATE_FILE
 from saltform.operations.environment.opened import Opened
@@ -81,11 +82,19 @@ def _step(opened: Opened, name: str, step: StepRecord, dry_run: bool) -> Status:
             dataclasses.replace(record, backend=encode(new), fingerprint=fingerprint, serial=moved.state.serial)
         )
         if old.type == "local":  # only now: whoever is killed before this finds it where the record says it is
-            (opened.services.layout.states(opened.name, name) / STATE_FILE).unlink(missing_ok=True)
+            _clear(opened, name)
         step.reason = f"moved serial {moved.state.serial} to: {place(new)}; backup: {moved.backup}"
         if old.type != "local":
             opened.note(f"{name}: its old state is still in: {place(old)}; remove it when nobody needs it any more")
         return Status.APPLIED
+
+
+def _clear(opened: Opened, name: str) -> None:
+    """Its versions go with a local state: another one that is made there some day has none of them."""
+    layout = opened.services.layout
+    home = layout.states(opened.name, name)
+    (home / STATE_FILE).unlink(missing_ok=True)
+    move_folder(home, layout.earlier_states(opened.name, name, opened.services.run_id))
 
 
 def _fingerprint(part: Part, last: str, before: Any) -> str:

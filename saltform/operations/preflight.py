@@ -16,12 +16,16 @@ from saltform.config import Component
 from saltform.credentials.check import check as check_credentials
 from saltform.errors import EXIT_DONE, EXIT_FAILED, SaltformError
 from saltform.files import make_folder, write_atomic
+from saltform.fleet import SaltMaster
+from saltform.mounts import check_flock
 from saltform.operations.environment.opened import Opened
+from saltform.operations.fleet.key_tokens import by_hand, not_accepted, obstacle, would_wait_in_vain
 from saltform.operations.fleet.offers import check_offers
 from saltform.operations.run.options import Options
 from saltform.operations.run.result import result
 from saltform.operations.run.services import Services
 from saltform.operations.states.backends import CANNOT_READ
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.step.part import Part
 from saltform.progress import Progress
 from saltform.report.words import plural
@@ -30,38 +34,53 @@ from saltform.status import Status
 from saltform.terraform import validate
 from saltform.terraform.mirror import describe
 
+KNOWN_SALT = range(3006, 3009)  # as setup.py says
 LEAST_DISK = 1 << 30  # a provider unpacks to several hundred megabytes
 
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the table. `component` is empty for what all of them share."""
+    """One line of the table. `component` is empty for what all of them share.
+
+    A warning is no failure: what it says may be meant so.
+    """
 
     check: str
     component: str
     ok: bool
     detail: str = ""
     fix: str = ""
+    warning: bool = False
 
 
 def preflight(services: Services, environment: str, components: Any) -> dict[str, Any]:
     """Check the named components, or all, and what they share."""
     options = Options.parse({"components": components})
+    home = services.settings.state_dir
+    locks = _try("locks", "", lambda: f"{home} is on {check_flock(home)}")
+    if not locks.ok:  # nothing else can be looked at: even the run log would be opened there
+        return _table(environment, [locks])
     with Opened(services, environment) as opened:
         names = opened.select(list(options.components))
         try:
-            checks = _checked(opened, names)
+            checks = [locks, *_checked(opened, names)]
         finally:
             # The logs of a question that is on no record; what failed is in the table.
             shutil.rmtree(services.layout.run(services.run_id), ignore_errors=True)
+    return _table(opened.name, checks)
+
+
+def _table(environment: str, checks: list[Check]) -> dict[str, Any]:
     failed = sum(not item.ok for item in checks)
     counted = plural(len(checks), "check")
+    warnings = sum(item.warning for item in checks)
     summary = f"{failed} of {counted} failed" if failed else f"{counted} passed"
+    summary += f", {plural(warnings, 'warning')}" if warnings else ""
     return result(
         "preflight",
         EXIT_FAILED if failed else EXIT_DONE,
-        environment=opened.name,
-        summary=f"preflight {opened.name}: {summary}",
+        environment=environment,
+        summary=f"preflight {environment}: {summary}",
         checks=[asdict(item) for item in checks],
     )
 
@@ -79,7 +98,8 @@ def _checked(opened: Opened, names: list[str]) -> list[Check]:
         return checks
 
     try:
-        shared = chain(_shared(opened, names), _servers(opened, names), _providers(opened, names))
+        of_salt = _salt(opened.services.master), _keys(opened, names)
+        shared = chain(_shared(opened, names), *of_salt, _servers(opened, names), _providers(opened, names))
         checks = told(opened.name, shared)
         with ThreadPoolExecutor(opened.environment.parallelism) as pool:
             for found in pool.map(lambda name: told(name, _component(opened, name)), names):
@@ -119,10 +139,45 @@ def _mirror(opened: Opened) -> str:
     return describe(opened.services.settings.mirror)
 
 
+def _salt(master: SaltMaster | None) -> Iterator[Check]:
+    """Under a Salt that we don't know all modules load, and most will work."""
+    if master is not None:
+        known = master.line in KNOWN_SALT
+        said = "" if known else f" is none that this Saltform knows ({KNOWN_SALT[0]} to {KNOWN_SALT[-1]})"
+        fix = "" if known else "a Saltform that knows it; until then, try on something that may break"
+        yield Check("salt", "", True, f"Salt {master.version}{said}", fix, warning=not known)
+
+
+def _keys(opened: Opened, names: list[str]) -> Iterator[Check]:
+    """Each component that has minions: whether their one-time tokens can get through to this master."""
+    with_minions = [component for component in map(opened.component, names) if component.minions]
+    if opened.services.master is None or not with_minions:
+        return
+    found = obstacle(opened.services.master)
+    if found is None:
+        yield from (Check("minion keys", item.name, True, "one-time tokens get through") for item in with_minions)
+        return
+    try:
+        keys = opened.services.fleet.keys()
+    except SaltformError as error:
+        yield Check("minion keys", "", False, f"{error.summary}: {error.detail}", error.fix)
+        return
+    for component in with_minions:
+        waiting = not_accepted(keys, component)
+        bad = would_wait_in_vain(opened, component, waiting)
+        said = f"one-time tokens can't get through here: {found.why}"
+        said += f"; converge would wait for {', '.join(waiting)} in vain" if bad else ""
+        fix = (
+            f"{found.fix}; or saltform: {{keys: manual}} and, when they come, {by_hand(waiting or component.minions)}"
+        )
+        yield Check("minion keys", component.name, not bad, said, fix, warning=not bad)
+
+
 def _servers(opened: Opened, names: list[str]) -> Iterator[Check]:
     """Each component whose state is on a server: whether it can be read there, and is where it was."""
 
     def asked(name: str) -> str:
+        refuse_foreign(opened, name, fetch=False)
         head = opened.states.head(opened.name, name)
         return f"serial {head.serial}" if head else "reached, and nothing there yet"
 
@@ -165,6 +220,11 @@ def _component(opened: Opened, name: str) -> Iterator[Check]:
     except CANNOT_READ as error:
         yield Check("inputs", name, False, f"{error.summary}: {error.detail}", error.fix)
         return
+    if component.backend.type == "local":  # of one on a server, that was a part of asking the server
+        try:
+            refuse_foreign(opened, opened.stored_as(name))
+        except CANNOT_READ as error:
+            yield Check("state", name, False, f"{error.summary}: {error.detail}", error.fix)
     binary = _try("binary", name, lambda: f"{part.binary.product} {part.binary.version}")
     yield binary
     if binary.ok:

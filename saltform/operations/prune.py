@@ -24,6 +24,7 @@ from typing import Any
 from saltform.config.load import ROOT
 from saltform.config.reader import parse_duration, shown
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Locked, SaltformError
+from saltform.layout import ERRORED_FILE
 from saltform.operations.approval.kept_plans import forget_settled
 from saltform.operations.run import auditing
 from saltform.operations.run.options import bad, flag
@@ -31,9 +32,9 @@ from saltform.operations.run.result import result
 from saltform.operations.run.resumable import check_resumable, unfinished
 from saltform.operations.run.services import Services
 from saltform.operations.run.snapshot import read_snapshot
-from saltform.operations.states import errored
 from saltform.report.words import plural, size
 from saltform.runlog import ALL, locks, now
+from saltform.workspace.git import lock_of
 from saltform.workspace.modules import FILES
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?")
@@ -150,7 +151,7 @@ def _by_age(
     for path in _folders(layout.modules):
         if path.name not in (*wanted, FILES) and _used(path) < before:
             yield _old("modules", path)
-    for path in layout.moved_state("any", "any", "any").parents[2].rglob("*.tfstate"):
+    for path in layout.moved_state("any", "any", "any").parents[2].rglob("*.tfstate*"):
         found = path.stat()
         if found.st_mtime < before:
             yield Old("backups", path, found.st_size, found.st_mtime)
@@ -173,7 +174,7 @@ def _rebuildable(services: Services) -> Iterator[Old]:
     for environment in _folders(layout.workspace("any", "any").parent.parent):
         for path in _folders(environment):
             recent = _used(path) > time.time() - HOUR  # a question may be at work there, which has no lock
-            if not recent and not (path / errored.FILE).exists():
+            if not recent and not (path / ERRORED_FILE).exists():
                 yield _old("workspaces", path)
     for name in ("init", "git"):
         yield from (_old("caches", path) for path in _folders(layout.cache / name))
@@ -252,5 +253,6 @@ def _alone(services: Services, item: Old) -> contextlib.AbstractContextManager[o
         component = path.name.partition(".")[0]
         return services.locks.hold(path.parent.name, component, services.run_id, services.author)
     if item.kind == "caches":
-        return locks.hold(path.with_suffix(".lock"), {"run": services.run_id}, str(path))
+        lock = lock_of(path)  # of a folder that was initialised, too: its name has no dash
+        return locks.hold(lock, {"run": services.run_id}, str(path))
     return contextlib.nullcontext()

@@ -20,8 +20,8 @@ def report(services: Services, run: str, form: str) -> dict[str, Any]:
     """A run as a file to keep or send: JSON, Markdown or a page of HTML."""
     if form not in SUFFIXES:
         raise bad("format", f"found {form!r}, expected one of {', '.join(SUFFIXES)}")
-    shown = show(services, run)
     record = services.runlog.run(run)
+    shown = show(services, record.id)
     content = _written(shown, form, Graph(record.graph))
     path: Path = services.layout.run(record.id) / f"report.{SUFFIXES[form]}"
     write_atomic(path, content.encode())

@@ -25,7 +25,8 @@ from typing import Any
 from saltform.config.load import ROOT
 from saltform.config.runlog import runlog_address
 from saltform.errors import EXIT_CHANGES, Locked, StateError
-from saltform.files import cannot_write, make_folder
+from saltform.files import cannot_write, make_folder, sync_folder
+from saltform.mounts import check_flock
 from saltform.operations.backup import FORMAT, LEFT_OUT, MANIFEST, RUNLOG, UNSTORED, checked_path
 from saltform.operations.run import auditing
 from saltform.operations.run.options import flag, is_dry
@@ -44,6 +45,7 @@ def restore(services: Services, file: Any, overwrite: Any = None, dry_run: Any =
     if not path.exists():
         raise StateError("there is no such backup", str(path), "check the path")
     over = flag("overwrite", overwrite or False)
+    check_flock(home)
     _check_nobody_works(home)
     address = runlog_address(services.pillar.get(ROOT) or {})
     if address:
@@ -63,7 +65,9 @@ def restore(services: Services, file: Any, overwrite: Any = None, dry_run: Any =
         (fresh / RUNLOG).unlink()
         with _filled(address or fresh / "runs.sqlite", lines):
             os.sync()
-            if before := _change_places(fresh, home, over):
+            before = _change_places(fresh, home, over)
+            sync_folder(home.parent)
+            if before:
                 notes.append(f"what was there before is in {before}: remove it when it isn't needed any more")
     for environment in auditing.anchored(services):
         auditing.note(services, environment, "restore", file=str(path), made=manifest["made"])

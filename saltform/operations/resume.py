@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltform.config.load import ROOT
-from saltform.errors import Cancelled, ModuleError, UnknownName
+from saltform.errors import Cancelled, ModuleError, SaltformError, UnknownName
 from saltform.operations import promote, rollback
 from saltform.operations.deploy import run_deploy
 from saltform.operations.destroy import run_destroy
 from saltform.operations.environment.opened import Opened
+from saltform.operations.fleet.minion_keys import HOSTS
 from saltform.operations.run import auditing, undoing
 from saltform.operations.run.options import Options, is_dry
 from saltform.operations.run.result import result
@@ -50,10 +51,12 @@ def resume(services: Services, run: str | None = None, dry_run: Any = None) -> d
     with Opened(mine, record.environment, snapshot.modules, snapshot.promoted, look_at_files=files) as opened:
         opened.requests = services.runlog.approvals.of_run(record.id)
         opened.decisions = services.runlog.approvals.decisions(record.id) if opened.requests else []
+        steps = services.runlog.steps(record.id)
         opened.earlier = {
             step.component: (record.host, step.started, step.ended or max(record.heartbeat, step.started))
-            for step in services.runlog.steps(record.id)
+            for step in steps
         }
+        opened.hosts_before = {step.component: step.details[HOSTS] for step in steps if HOSTS in step.details}
         _wait_for_what_is_left(opened, record)
         record.notes += _looked_at(opened, record)
         auditing.note(services, record.environment, "resume", record.id)
@@ -78,10 +81,17 @@ def _preview(services: Services, record: RunRecord, snapshot: Snapshot) -> dict[
 def _wanted(services: Services, run: str | None) -> RunRecord:
     if run and run != "last":
         return services.runlog.run(run)
+    refused: SaltformError | None = None
     for record in services.runlog.runs(limit=ALL, verbs=RESUMABLE, statuses=("running", *STOPPED)):
         if unfinished(services, record):
-            return record
-    raise UnknownName("run to resume", "", [])
+            try:
+                check_resumable(services, record)
+                read_snapshot(services.layout.run(record.id), record.host)
+            except SaltformError as error:
+                refused = refused or error  # the newest one's says most
+            else:
+                return record
+    raise refused or UnknownName("run to resume", "", [])
 
 
 def _ended(services: Services, record: RunRecord) -> str:

@@ -28,11 +28,13 @@ from saltform.operations.fleet.health import unwell
 from saltform.operations.release.earlier import Back, Goal, back_to
 from saltform.operations.release.pillar_file import keep_in_pillar, refuse_edited
 from saltform.operations.release.released import check_secrets, check_within_reach, needs_of, released
+from saltform.operations.release.stale_inputs import stale_inputs
 from saltform.operations.run.options import Options
 from saltform.operations.run.result import result
 from saltform.operations.run.running import Run, Work
 from saltform.operations.run.services import Services
 from saltform.operations.run.undoing import DESTROY, take_away
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.states.index import after_run
 from saltform.operations.step.deploying import apply_part
 from saltform.operations.step.destroying import kept_with_data
@@ -142,6 +144,7 @@ def execute(
         run.add_notes(*_afterwards(opened, run))
         after_run(run)
         keep_in_pillar(opened, returned)
+        run.add_notes(*stale_inputs(opened, run.steps))
     return returned
 
 
@@ -185,7 +188,7 @@ def _go_back(run: Run, options: Options, name: str, step: StepRecord) -> Status:
 def _apply(run: Run, options: Options, name: str, step: StepRecord) -> Status:
     part = _part(run.opened, name, step)
     with part.locked() as held:
-        return apply_part(run, part, held, options.preserve_data)
+        return apply_part(run, part, held, options)
 
 
 def _part(opened: Opened, name: str, step: StepRecord) -> Part:
@@ -211,6 +214,7 @@ def _keep_newer_lock(opened: Opened, name: str) -> bool:
 
 
 def _would_go(opened: Opened, name: str, step: StepRecord) -> Status:
+    refuse_foreign(opened, opened.stored_as(name))
     there = [address_in_module(item) for item in opened.resources(name)]
     step.details["counts"] = {"remove": len(there)}
     step.details["changes"] = [{"address": address, "action": "delete"} for address in there]

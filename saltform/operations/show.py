@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saltform.operations.run.result import result, run_entry, step_entry
+from saltform.operations.run.result import mark_undone, result, run_entry, step_entry
 from saltform.operations.run.services import Services
 from saltform.runlog import StepRecord, seconds_between
 
@@ -13,6 +13,9 @@ def show(services: Services, run: str) -> dict[str, Any]:
     """One run with all its steps, as it was recorded."""
     record = services.runlog.run(run)
     steps = {step.component: _recorded_step(step) for step in services.runlog.steps(record.id)}
+    if record.rolled_back_by:
+        undone = {step.component: step.status for step in services.runlog.steps(record.rolled_back_by)}
+        mark_undone(steps, undone, record.rolled_back_by)
     return result(
         "show",
         environment=record.environment,

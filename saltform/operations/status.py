@@ -8,13 +8,15 @@ from saltform.errors import BinaryError, SaltformError
 from saltform.operations.environment.known import Known
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.result import result
-from saltform.operations.run.resumable import check_not_overtaken, last_seen
+from saltform.operations.run.resumable import check_not_overtaken, check_resumable, last_seen
 from saltform.operations.run.services import Services
 from saltform.operations.states import errored
 from saltform.operations.states.backends import CANNOT_READ
 from saltform.report.words import plural, tally
 from saltform.runlog import RunRecord
 from saltform.workspace.root import Unknown
+
+WORDS = {"failed": "failed", "cancelled": "was cancelled"}
 
 
 def status(services: Services, environment: str) -> dict[str, Any]:
@@ -32,6 +34,7 @@ def status(services: Services, environment: str) -> dict[str, Any]:
         orphans=sorted(orphans),
         notes=[
             *_dead_runs(services, environment),
+            *_stopped_runs(services, environment, components),
             *_waiting_runs(services, environment),
             *_errored(services, environment, [*components, *orphans]),
         ],
@@ -102,11 +105,33 @@ def _errored(services: Services, environment: str, names: list[str]) -> list[str
 def _dead_runs(services: Services, environment: str) -> list[str]:
     """Runs that never ended and whose process is gone."""
     return [
-        f"run {run.id} ({run.verb} by {run.author}) is dead since {last_seen(services, run)}: resume or abandon"
-        f" (salt-run infrastructure.resume {run.id})"
+        f"run {run.id} ({run.verb} by {run.author}) is dead since {last_seen(services, run)}: {_go_on(services, run)}"
         for run in services.runlog.runs(environment, statuses=("running",))
         if not services.locks.run_alive(run.id)
     ]
+
+
+def _stopped_runs(services: Services, environment: str, components: dict[str, Any]) -> list[str]:
+    """Failed and cancelled runs that left components half done."""
+    left: dict[str, list[str]] = {}
+    for name, item in components.items():
+        if item["status"] == "half done":
+            left.setdefault(item["run"], []).append(name)
+    return [
+        f"run {run.id} ({run.verb} by {run.author}) {WORDS[run.status]}, with {', '.join(left[run.id])} half done: "
+        + _go_on(services, run)
+        for run in services.runlog.runs(environment, statuses=("failed", "cancelled"))
+        if run.id in left
+    ]
+
+
+def _go_on(services: Services, run: RunRecord) -> str:
+    """What can be done about a run that stopped: nothing is offered that would be refused."""
+    try:
+        check_resumable(services, run)
+    except SaltformError as error:
+        return f"it can't be resumed, {error.detail} (salt-run infrastructure.abandon {run.id})"
+    return f"resume or abandon (salt-run infrastructure.resume {run.id})"
 
 
 def _waiting_runs(services: Services, environment: str) -> list[str]:

@@ -1,14 +1,16 @@
 """unlock: make sure that nothing dead is in the way of a component. Never a living holder's lock, never a stranger's.
 
-A lock of ours is gone with the last process that has it. So what is left to clear is Terraform's own lock on the
-state after one of our processes was killed; and what a person wants is to know, and to have it on record.
+A lock of ours is gone with the last process that has it. So what is left to clear is a lock that a process keeps
+which a provisioner left behind (`runlog/left_behind.py`), and Terraform's own lock on the state after one of our
+processes was killed; and what a person wants is to know, and to have it on record.
 """
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
-from saltform.errors import Locked, TerraformError
+from saltform.errors import Locked, SaltformError, TerraformError
 from saltform.graph import Graph
 from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
@@ -41,18 +43,41 @@ def unlock(
 
         def step(_name: str, record: StepRecord) -> Status:
             part = Part(opened, found, inputs_or_null(opened, found), record)
+            left = services.locks.free(opened.name, found.name, _binaries(part))
             try:
                 if found.backend.type == "local":
                     with part.locked():
-                        return _clear_note(part)
-                return _clear_on_server(part)
+                        status = _clear_note(part)
+                else:
+                    status = _clear_on_server(part)
             except Locked as error:
-                holder = error.data["holder"].get("run")
-                if holder:
-                    error.fix = f"wait for it, or: salt-run infrastructure.cancel {holder}"
+                _say_what_to_do(services, error)
                 raise
+            if not left:
+                return status
+            note = f"took its lock from {', '.join(map(str, left))}, left behind by a run that has ended"
+            record.reason = note if status is Status.UNCHANGED else f"{note}; {record.reason}"
+            return Status.APPLIED
 
         return run.execute(step)
+
+
+def _binaries(part: Part) -> tuple[str, ...]:
+    """The files that are this component's terraform, whatever their names."""
+    try:
+        return part.binary.files
+    except SaltformError:  # there is none any more
+        return ()
+
+
+def _say_what_to_do(services: Services, error: Locked) -> None:
+    holder = error.data["holder"]
+    if not holder.get("run"):
+        return
+    if services.locks.run_alive(holder["run"]):
+        error.fix = f"wait for it, or: salt-run infrastructure.cancel {holder['run']}"
+    elif holder.get("host", socket.gethostname()) != socket.gethostname():
+        error.fix = f"on {holder['host']}, where that run was, the same command"
 
 
 def _preview(opened: Opened, name: str) -> dict[str, Any]:
@@ -60,7 +85,10 @@ def _preview(opened: Opened, name: str) -> dict[str, Any]:
     holder = opened.services.locks.holder(opened.name, name)
     lock = read_note(opened.services.layout.states(opened.name, name) / LOCK_NOTE)
     said = "nobody holds it" if opened.component(name).backend.type == "local" else "nobody of ours holds it"
-    if holder is not None:
+    left = opened.services.locks.kept_by(opened.name, name)
+    if left and not any(item.is_terraform() for item in left):
+        said = f"{', '.join(map(str, left))} keeps it, left behind by a run that has ended: it would be freed"
+    elif holder is not None:
         said = f"run {holder.get('run', '?')} holds it and lives: nothing would be done"
     elif lock is not None:
         said = f"Terraform's own lock is there ({lock}): it would be removed if a dead run of ours left it"

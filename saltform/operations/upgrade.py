@@ -1,4 +1,8 @@
-"""upgrade: renew the provider locks within what `version:` allows. The next deploy plans with them."""
+"""upgrade: renew the provider locks within what `version:` allows, and fetch modules from elsewhere anew.
+
+The next deploy plans with them. What modules call from elsewhere (git, a registry) is fetched once for each content
+of a module: what is fetched anew here is meant by every component of this master that has the same module.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def _check_own(opened: Opened, names: list[str]) -> None:
 def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Status:
     component = opened.component(name)
     part = Part(opened, component, opened.inputs(component), step)
-    before = locked_providers(part.provider_lock)
+    before, module = locked_providers(part.provider_lock), part.module
     with part.at_work(lock=not options.dry_run) as session:
         try:
             part.prepare(session, upgrade=True)
@@ -60,6 +64,9 @@ def _step(opened: Opened, options: Options, name: str, step: StepRecord) -> Stat
                 shutil.rmtree(session.workspace, ignore_errors=True)
     after = locked_providers(part.provider_lock)
     changes = [_change(source, before.get(source, ""), after.get(source, "")) for source in sorted({*before, *after})]
+    if part.module.digest != module.digest:
+        sources = ", ".join(part.module.interface.remote_sources)
+        changes.append(_change(sources, "" if module.unkept else module.digest[:12], part.module.digest[:12]))
     step.details["changes"] = [change for change in changes if change]
     if not step.details["changes"]:
         return Status.UNCHANGED

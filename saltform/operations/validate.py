@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltform.config import load
+from saltform.config.backends import lacks_lock
+from saltform.config.load import ROOT
+from saltform.config.runlog import dead_after, runlog_address
 from saltform.errors import ConfigError, NotPromoted, Problem
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.result import result
@@ -32,6 +35,8 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
             problems += error.problems
     if problems:
         raise ConfigError(problems)
+    for item in opened:
+        notes += _without_lock(item)
     total = sum(len(item.environment.components) for item in opened)
     counted = f"{plural(total, 'component')} in {', '.join(names)}"
     order = opened[0].graph.order() if environment else []
@@ -44,6 +49,23 @@ def validate(services: Services, environment: str | None) -> dict[str, Any]:
         problems=[],
         notes=notes,
     )
+
+
+def _without_lock(opened: Opened) -> list[str]:
+    """Several masters, and a backend without a lock of its own: ours can't hold where a master is cut off."""
+    tree = opened.services.pillar.get(ROOT) or {}
+    if not runlog_address(tree):
+        return []
+    lacking: dict[str, list[str]] = {}
+    for component in opened.environment.components.values():
+        if missing := lacks_lock(component.backend):
+            lacking.setdefault(f"{component.backend.type} without {missing}", []).append(component.name)
+    return [
+        f"{opened.name}: {', '.join(names)}: the backend ({why}) has no lock of its own. If a master is cut off from"
+        f" the run log for more than {dead_after(tree):g} s while its terraform runs, nothing else keeps another"
+        " master from applying at the same time"
+        for why, names in lacking.items()
+    ]
 
 
 def _in_pillar_alone(pillar: Mapping[str, Any], environment: str) -> list[Problem]:

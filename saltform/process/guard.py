@@ -1,8 +1,11 @@
-"""Our end of the guard, which interrupts what we leave running when we are killed: see `guard_program.py`."""
+"""Our end of the guard, which sends every process group its one SIGINT: see `guard_program.py`."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -14,7 +17,8 @@ class Guard:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pipe = -1
-        self._running: dict[int, float] = {}  # group → grace
+        self._running: dict[int, tuple[float, float]] = {}  # group → grace, until
+        self._interrupted: set[int] = set()
 
     def ready(self) -> None:
         """Started before what it guards, so that there is next to no time in which that runs unguarded."""
@@ -22,15 +26,31 @@ class Guard:
             if not self._write(""):
                 self._start()
 
-    def watch(self, group: int, grace: float) -> None:
+    def watch(self, group: int, grace: float, until: float = math.inf) -> None:
+        """Interrupt it `until` then, unless told otherwise; if we are gone, at once, and kill it after `grace`."""
         with self._lock:
-            self._running[group] = grace
-            self._write(f"+{group} {grace}")
+            if self._running.get(group) != (grace, until):
+                self._running[group] = (grace, until)
+                self._write(self._line(group))
+
+    def interrupt(self, group: int) -> None:
+        """One SIGINT, unless it has had it: the guard knows. Without a guard we send it."""
+        with self._lock:
+            there = self._write(f"!{group}")
+            if not there and group not in self._interrupted:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(group, signal.SIGINT)
+            self._interrupted.add(group)
 
     def forget(self, group: int) -> None:
         with self._lock:
             del self._running[group]
+            self._interrupted.discard(group)
             self._write(f"-{group}")
+
+    def _line(self, group: int) -> str:
+        grace, until = self._running[group]
+        return f"+{group} {grace} {until} {int(group in self._interrupted)}"
 
     def _write(self, line: str) -> bool:
         try:
@@ -52,8 +72,8 @@ class Guard:
             self.close()
         finally:
             os.close(read)
-        for group, grace in self._running.items():
-            self._write(f"+{group} {grace}")
+        for group in self._running:
+            self._write(self._line(group))
 
     def close(self) -> None:
         if self._pipe >= 0:

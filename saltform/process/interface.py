@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from saltform.process.lease import Lease
+
 HURRY = 10.0  # seconds that a process has to stop when the cancel says "now"
+LOST_LOCK = "lost lock"  # why a process was interrupted: the lock that it runs under was not renewed in time
 OnLine = Callable[[str, str], None]  # the stream ("stdout" or "stderr") and the line
 OnBlock = Callable[[bytes], None]  # many whole lines at once, before each of them is handed on
 
@@ -19,7 +22,7 @@ class Result:
 
     exit_code: int
     seconds: float
-    interrupted: str = ""  # "" | "timeout" | "cancelled"
+    interrupted: str = ""  # "" | "timeout" | "cancelled" | LOST_LOCK
     killed: bool = False  # it didn't stop within the grace after the interrupt
 
 
@@ -44,5 +47,6 @@ class Processes(Protocol):
         cancel: threading.Event | None = None,
         grace: float = 30.0,
         pass_fds: Sequence[int] = (),
+        lease: Lease | None = None,
         name: str = "",
     ) -> Result: ...

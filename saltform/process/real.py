@@ -7,9 +7,10 @@
    pipe ends a Go program on the spot, in the middle of an apply).
 3. While it runs, whole lines are handed on as they come. When it ends, the waiting thread says so at once.
    A reader that fails (its disk is full, say) doesn't stop it: it ends first, then the error is raised.
-4. On a time-out or a cancel the group gets ONE SIGINT: terraform takes a second one as "drop everything,
-   state included". It has `grace` seconds to finish, then the group is killed.
-5. When we are killed ourselves, the guard (`guard_program.py`) does the same for what we left running.
+4. On a time-out or a cancel, or when its lock's lease ran out, the group gets ONE SIGINT: terraform takes a second
+   one as "drop everything, state included". It has `grace` seconds to finish, then the group is killed.
+5. The guard (`guard_program.py`) sends that SIGINT, whoever has a reason for it first. So there is never a second
+   one, and a group whose lease ran out is interrupted even if we are stopped, or killed.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from saltform.errors import BinaryError, WorkspaceError
 from saltform.process.guard import GUARD
-from saltform.process.interface import HURRY, Cancel, OnBlock, OnLine, Result
+from saltform.process.interface import HURRY, LOST_LOCK, Cancel, OnBlock, OnLine, Result
+from saltform.process.lease import Lease
 from saltform.process.output import Output
 
 LOOK_EVERY = 0.05  # seconds between two looks at the output and the cancel event; an end is noticed at once
@@ -46,13 +48,21 @@ class RealProcesses:
         cancel: threading.Event | None = None,
         grace: float = 30.0,
         pass_fds: Sequence[int] = (),
+        lease: Lease | None = None,
         name: str = "",
     ) -> Result:
-        began = time.monotonic()
+        began, lease = time.monotonic(), lease or Lease()
         with Output("stdout", on_line, on_block) as out, Output("stderr", on_line, on_block) as err:
             GUARD.ready()
-            process = _start(argv, cwd, env, (out.fd, err.fd), pass_fds)
-            GUARD.watch(process.pid, grace)
+            with lease.inherited() as (session, sockets):
+                process = _start(argv, cwd, env, (out.fd, err.fd), (*pass_fds, *sockets))
+
+            def look() -> None:
+                GUARD.watch(process.pid, *lease.terms(session, grace))
+                out.forward()
+                err.forward()
+
+            GUARD.watch(process.pid, *lease.terms(session, grace))
             ended = threading.Event()
             threading.Thread(
                 target=_announce_end, args=(process, ended), name=f"wait {name or argv[0]}", daemon=True
@@ -60,14 +70,13 @@ class RealProcesses:
             interrupted, killed = "", False
             try:
                 while not ended.wait(LOOK_EVERY):
-                    out.forward()
-                    err.forward()
-                    interrupted = _reason_to_stop(began + timeout, cancel)
+                    look()
+                    interrupted = _reason_to_stop(began + timeout, cancel, lease)
                     if interrupted:
                         break
             finally:  # also when Salt turns a signal into SystemExit right here
                 if not ended.is_set():
-                    killed = _stop(process.pid, ended, grace, (out, err), cancel)
+                    killed = _stop(process.pid, ended, grace, look, cancel)
                 if (process.returncode or 0) < 0:
                     _signal_group(process.pid, signal.SIGKILL)  # ended by a signal: its providers don't notice
                 GUARD.forget(process.pid)
@@ -76,6 +85,7 @@ class RealProcesses:
         if error := out.error or err.error:
             raise error
         code = process.returncode if process.returncode is not None else -signal.SIGKILL
+        interrupted = interrupted or (LOST_LOCK if lease.expired else "")  # the guard was faster
         return Result(code, time.monotonic() - began, interrupted, killed)
 
 
@@ -109,7 +119,9 @@ def _announce_end(process: subprocess.Popen[bytes], ended: threading.Event) -> N
     ended.set()
 
 
-def _reason_to_stop(deadline: float, cancel: threading.Event | None) -> str:
+def _reason_to_stop(deadline: float, cancel: threading.Event | None, lease: Lease) -> str:
+    if lease.expired:
+        return LOST_LOCK
     if cancel is not None and cancel.is_set():
         return "cancelled"
     return "timeout" if time.monotonic() > deadline else ""
@@ -119,15 +131,14 @@ def _stop(
     pid: int,
     ended: threading.Event,
     grace: float,
-    outputs: Sequence[Output],
+    look: Callable[[], None],
     cancel: threading.Event | None = None,
 ) -> bool:
     """One interrupt, the grace, then the end of the whole group. Was it killed?"""
-    _signal_group(pid, signal.SIGINT)
+    GUARD.interrupt(pid)
     hurried, deadline = False, time.monotonic() + grace
     while not ended.wait(min(LOOK_EVERY, max(0.0, deadline - time.monotonic()))):
-        for output in outputs:
-            output.forward()
+        look()
         if isinstance(cancel, Cancel) and cancel.now and not hurried:
             hurried, deadline = True, min(deadline, time.monotonic() + HURRY)
         if time.monotonic() > deadline:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from saltform.process.interface import OnBlock, OnLine, Result
+from saltform.process.lease import Lease
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class ScriptedProcesses:
         cancel: threading.Event | None = None,
         grace: float = 30.0,
         pass_fds: Sequence[int] = (),
+        lease: Lease | None = None,
         name: str = "",
     ) -> Result:
         call = Call(tuple(argv), Path(cwd), dict(env), timeout, name)

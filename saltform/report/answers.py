@@ -100,13 +100,22 @@ def locks(record: Record) -> list[Section]:
     rows: list[list[blocks.Cell]] = []
     for name, item in record.get("locks", {}).items():
         where = f"process {item.get('process', '?')} on {item.get('host', '?')}"
-        notes = [] if item.get("run_alive", True) else ["its run is dead: a terraform of it is still finishing"]
+        notes = [] if item.get("run_alive", True) else [_kept(item.get("kept_by", []))]
+        notes += [item["state"]] if item.get("state") else []
         notes += [f"run {run} waits" for run in item.get("waiting", ())]
         holder = [str(item.get(key, "")) for key in ("run", "author")]
         times = [minute(item.get("since")), _second(item.get("heartbeat"))]
         rows.append([name, *holder, where, *times, ", ".join(notes)])
     titles = ["component", "run", "author", "holder", "since", "heartbeat", "note"]
     return [[blocks.table(titles, rows)]] if rows else []
+
+
+def _kept(processes: list[dict[str, Any]]) -> str:
+    """Why a lock is held although its run is gone."""
+    if any(item["terraform"] for item in processes) or not processes:
+        return "its run is dead: a terraform of it is still finishing"
+    listed = ", ".join(f"process {item['process']} ({item['program']})" for item in processes)
+    return f"its run has ended, kept by {listed}: unlock it"
 
 
 def keys(record: Record) -> list[Section]:
@@ -134,22 +143,23 @@ def strays(record: Record) -> list[Section]:
 
 
 def preflight(record: Record) -> list[Section]:
-    """All checks in one table, the same good answer for many components once; what failed last, with its fix."""
+    """All checks in one table, the same good answer for many components once; then warnings and, last, what failed,
+    each with its fix."""
     good: dict[tuple[str, str], list[str]] = {}
-    bad = []
-    for item in record.get("checks", []):
-        if item.get("ok"):
+    checks = record.get("checks", [])
+    for item in checks:
+        if item.get("ok") and not item.get("warning"):
             good.setdefault((item.get("check", ""), item.get("detail", "")), []).append(item.get("component") or "")
-        else:
-            bad.append(item)
+    warnings = [item for item in checks if item.get("warning")]
+    bad = [item for item in checks if not item.get("ok")]
     rows: list[list[blocks.Cell]] = [
         [mark(True), check, _together(names), detail] for (check, detail), names in good.items()
     ]
-    for item in bad:
+    for item in [*warnings, *bad]:
         detail = str(item.get("detail", "")) + (f"\nfix: {item['fix']}" if item.get("fix") else "")
-        rows.append(
-            [mark(False), Text(clean(item.get("check", "")), style="bold red"), item.get("component") or "", detail]
-        )
+        style = "bold yellow" if item.get("warning") else "bold red"
+        sign = Text("!", style=style) if item.get("warning") else mark(False)
+        rows.append([sign, Text(clean(item.get("check", "")), style=style), item.get("component") or "", detail])
     return [[blocks.table(["", "check", "component", "found"], rows)]] if rows else []
 
 

@@ -113,6 +113,7 @@ def _text(value: object) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
+    text = clean(text)  # first: what is removed may stand between backticks, and two short rows become a long one
     longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{clean(text)}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"

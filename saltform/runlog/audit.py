@@ -98,6 +98,15 @@ class AuditLog:
         )
         return [Entry(**dict(row) | {"content": json.loads(row["content"])}) for row in rows]
 
+    def has(self, environment: str, anchor: Anchor) -> bool:
+        """Whether that very entry is in the chain."""
+        return bool(
+            self._database.rows(
+                "SELECT 1 FROM audit WHERE environment = ? AND number = ? AND hash = ?",
+                (environment, anchor.number, anchor.hash),
+            )
+        )
+
     def head(self, environment: str) -> Anchor | None:
         rows = self._database.rows("SELECT number, hash FROM audit_heads WHERE environment = ?", (environment,))
         return Anchor(**dict(rows[0])) if rows else None

@@ -12,9 +12,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from saltform.errors import RunLogError
+
+
+class LockKeeper(Protocol):
+    """What a connection has to know of the locks that are held on it (`keeper.py`)."""
+
+    lost: str  # why a lock could not be taken again; from then on nothing is written
+
+    @property
+    def until(self) -> float:
+        """Until when, by time.monotonic(), a broken connection may be opened anew without losing a lock."""
+
+    def retake(self) -> None:
+        """Take every lock again on the new connection."""
 
 
 class Database(ABC):
@@ -26,7 +39,9 @@ class Database(ABC):
     name = ""  # for messages: where it is, without a password
     shared = False  # by several masters
     share = ""  # added to a SELECT whose rows must not change until the statement that it is in has ended
-    session = 0  # another one after a connection broke: what the former one held is lost
+    session = 0  # another one after a connection broke: what the former one held has to be taken again
+    after = ""  # SQL for the moment so many seconds from now, by the database's clock
+    keeper: LockKeeper | None = None
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -71,23 +86,24 @@ class Database(ABC):
             touched: int = self._execute(sql, values).rowcount
             return touched
 
-    def try_lock(self, key: int) -> int | None:
-        """Keep other hosts out for as long as the session lasts: that session, or None if another has the lock.
+    def try_lock(self, key: int) -> bool:
+        """Keep other hosts out for as long as the session lasts. A file is on one host, where flocks decide."""
+        return True
 
-        A file is on one host, where flocks decide.
-        """
-        return self.session
-
-    def unlock(self, key: int, session: int) -> None:
-        """Let them in again, if that session still lasts."""
+    def unlock(self, key: int) -> None:
+        """Let them in again."""
         return
 
     def locked(self, keys: Sequence[int]) -> list[int]:
         """Those of the keys that somebody has locked."""
         return []
 
+    def end_session(self, key: int, former: bool = False) -> bool:
+        """End the session that has locked this key; with `former`, only if it was ours. Was there one?"""
+        return False
+
     def sockets(self) -> tuple[int, ...]:
-        """What a process inherits to make the session last as long as it does."""
+        """Copies of what a process inherits to make the session last as long as it does; the caller closes them."""
         return ()
 
     @contextlib.contextmanager
@@ -146,15 +162,18 @@ class Database(ABC):
         return version
 
 
-def open_database(where: Path | str) -> Database:
-    """A path is a SQLite file, a text the address of a PostgreSQL database."""
+def open_database(where: Path | str, dead_after: float) -> Database:
+    """A path is a SQLite file, a text the address of a PostgreSQL database.
+
+    Its holders of locks count as dead when they are silent for `dead_after`.
+    """
     if isinstance(where, Path):
         from saltform.runlog.sqlite import SqliteDatabase
 
         return SqliteDatabase(where)
     from saltform.runlog.postgresql import PostgresDatabase  # and its driver: only for those who have one
 
-    return PostgresDatabase(where)
+    return PostgresDatabase(where, dead_after)
 
 
 def migrations() -> list[str]:

@@ -24,21 +24,47 @@ QUESTION = 0.25  # seconds; asking who holds a lock takes far less
 
 @contextlib.contextmanager
 def hold(path: Path, holder: Mapping[str, Any], noun: str) -> Iterator[int]:
-    """Hold the lock, or say who does. Yields the descriptor: a process that inherits it keeps the lock alive."""
-    make_folder(path.parent)
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise cannot_write(path, error) from None
-    try:
-        if not _taken(descriptor):
-            raise locked(noun, _holder(path))
-        named = {**holder, "host": socket.gethostname(), "process": os.getpid()}
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(named).encode(), 0)
+    """Hold the lock under that name, or say who does."""
+    with taken(path, noun) as descriptor:
+        name(descriptor, holder)
         yield descriptor
-    finally:
-        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def taken(path: Path, noun: str) -> Iterator[int]:
+    """Hold the lock while its file still names the last holder, until `name` is called.
+
+    Yields the descriptor: a process that inherits it keeps the lock.
+    """
+    make_folder(path.parent)
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise cannot_write(path, error) from None
+        try:
+            if not _taken(descriptor):
+                raise locked(noun, last_holder(path))
+            if _is_at(descriptor, path):
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether the file that we have locked still has that name: it may have been swapped (`left_behind.py`)."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def name(descriptor: int, holder: Mapping[str, Any]) -> None:
+    """Say who holds it: for people, and for whoever finds it after we are dead."""
+    named = {**holder, "host": socket.gethostname(), "process": os.getpid()}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(named).encode(), 0)
 
 
 def _taken(descriptor: int) -> bool:
@@ -63,12 +89,13 @@ def holder_of(path: Path) -> dict[str, Any] | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None
     except BlockingIOError:
-        return _holder(path)
+        return last_holder(path)
     finally:
         os.close(descriptor)
 
 
-def _holder(path: Path) -> dict[str, Any]:
+def last_holder(path: Path) -> dict[str, Any]:
+    """Who holds the lock, or held it last; nothing if it isn't known."""
     try:
         tree = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -79,7 +106,9 @@ def _holder(path: Path) -> dict[str, Any]:
 def locked(noun: str, holder: Mapping[str, Any]) -> Locked:
     """The error for a lock that somebody else holds."""
     named = {
-        name: holder[name] for name in ("run", "author", "since", "host", "process", "heartbeat") if holder.get(name)
+        name: holder[name]
+        for name in ("run", "author", "since", "host", "process", "heartbeat", "state")
+        if holder.get(name)
     }
     said = ", ".join(f"{name} {value}" for name, value in named.items()) or "a run that has only just started"
     return Locked(f"{noun} is locked by another run", said, "wait for that run to end, then try again", holder=named)

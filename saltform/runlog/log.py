@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltform.config.names import nearest
+from saltform.config.runlog import DEAD_AFTER
 from saltform.errors import LostLock, UnknownName
 from saltform.layout import Layout
 from saltform.runlog.audit import AuditLog
 from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
 from saltform.runlog.holding import Locks
+from saltform.runlog.keeper import Keeper
 from saltform.runlog.moments import now
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord, has_state
 from saltform.runlog.releases import ReleaseLog
@@ -40,8 +42,9 @@ ALL = 2**31 - 1  # instead of a limit: SQLite and PostgreSQL say "none" differen
 class RunLog:
     """Runs, steps, releases and components: of one master in a file, of several in PostgreSQL."""
 
-    def __init__(self, where: Path | str) -> None:
-        self._database = open_database(where)
+    def __init__(self, where: Path | str, dead_after: float = DEAD_AFTER) -> None:
+        self._database = open_database(where, dead_after)
+        self._keeper = Keeper(self._database, dead_after)
         self._turns: dict[str, int] = {}  # of the runs that this process is at
         self._kept: set[str] = set()  # releases: each is kept once, whoever comes with it again
 
@@ -49,7 +52,7 @@ class RunLog:
         self._database.close()
 
     def locks(self, layout: Layout) -> Locks:
-        return Locks(self._database, layout)
+        return Locks(self._database, layout, self._keeper)
 
     @property
     def shared(self) -> bool:
@@ -103,10 +106,10 @@ class RunLog:
     def begin(self, run: RunRecord) -> None:
         run.started, run.host, run.pid = now(), socket.gethostname(), os.getpid()
         self._database.write(
-            "INSERT INTO runs (id, environment, verb, author, options, host, pid, started, status, graph)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO runs (id, environment, verb, author, options, host, pid, started, status, graph, expires)"  # noqa: S608
+            f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {self._database.after})",
             (run.id, run.environment, run.verb, run.author, json.dumps(run.options), run.host, run.pid)
-            + (run.started, run.status, json.dumps(run.graph)),
+            + (run.started, run.status, json.dumps(run.graph), self._keeper.dead_after),
         )
         self._turns[run.id] = run.turn
 
@@ -115,9 +118,9 @@ class RunLog:
         run.host, run.pid, run.status, run.ended = socket.gethostname(), os.getpid(), "running", ""
         run.turn += 1
         self._database.write(
-            "UPDATE runs SET host = ?, pid = ?, status = ?, ended = NULL, exit_code = NULL, notes = ?, turn = ?,"
-            " cancel = '' WHERE id = ?",
-            (run.host, run.pid, run.status, json.dumps(run.notes), run.turn, run.id),
+            "UPDATE runs SET host = ?, pid = ?, status = ?, ended = NULL, exit_code = NULL, notes = ?, turn = ?,"  # noqa: S608
+            f" cancel = '', expires = {self._database.after} WHERE id = ?",
+            (run.host, run.pid, run.status, json.dumps(run.notes), run.turn, self._keeper.dead_after, run.id),
         )
         self._turns[run.id] = run.turn
 
@@ -370,6 +373,7 @@ class RunLog:
 
 def _run(row: Any) -> RunRecord:
     values = dict(row)
+    del values["expires"]  # the locks' own business
     for name in ("options", "notes", "graph"):
         values[name] = json.loads(values[name])
     values["ended"] = values["ended"] or ""

@@ -2,8 +2,9 @@
 
 1. The address is a URL without a password by choice: libpq finds that in PGPASSFILE, ~/.pgpass or PGPASSWORD of the
    master, or in the file that `?passfile=` names. One that stands in the URL is never in a message.
-2. A connection that broke is not mended in silence: the statement fails, because whoever held locks has lost them.
-   The next statement connects anew.
+2. A connection that broke is opened anew by the next statement. Whoever holds locks takes them again first
+   (`keeper.py`), and is waited for as long as that can go well. A statement on which it broke is asked once more; a
+   transaction fails as a whole, because what was said before may be lost.
 3. A host that vanished is noticed by both sides within half a minute.
 """
 
@@ -11,11 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
-from collections.abc import Sequence
-from typing import Any
+import select
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from saltform.errors import RunLogError
+from saltform.errors import LostLock, RunLogError
 from saltform.runlog.database import Database
 
 try:
@@ -26,24 +30,32 @@ except ImportError as missing:
     raise RunLogError(
         "the run log can't be used",
         f"it is in PostgreSQL, and psycopg is not installed here ({missing})",
-        "salt-pip install 'saltform[postgresql]'",
+        "salt-pip install 'psycopg[binary]'",
     ) from None
 
+T = TypeVar("T")
+AGAIN = 0.2  # seconds between two tries to connect
 _MIGRATING = 0x73616C74  # whoever holds this advisory lock changes the schema
 # What the address doesn't say itself. libpq's side of noticing that the server is gone:
 _CONNECTION = {
     "application_name": "saltform",
-    "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
-    "tcp_user_timeout": 25_000,
 }
 # The server's side of noticing that we are gone, so that our locks are free; and no statement takes this long.
 _SESSION = (
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
     "SET statement_timeout = '30s'; SET synchronous_commit = 'on'; SET client_min_messages = 'warning'"
 )
+
+
+# An advisory lock as pg_locks has it: its key in two halves.
+_LOCKS = (
+    "FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+_KEY = "((classid::bigint << 32) | objid::bigint)"
 
 
 class PostgresDatabase(Database):
@@ -58,11 +70,17 @@ class PostgresDatabase(Database):
 
     shared = True
     share = " FOR SHARE"
+    after = "to_char((clock_timestamp() + make_interval(secs => ?)) AT TIME ZONE 'UTC', "
+    after += """'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, dead_after: float) -> None:
         super().__init__()
         given = _read(url)
-        self._parameters: dict[str, Any] = {**_CONNECTION, **given}
+        # Noticed early enough for a second try in half of that time.
+        noticed = {"connect_timeout": max(2, int(dead_after / 6)), "tcp_user_timeout": int(dead_after * 250)}
+        self._parameters: dict[str, Any] = {**_CONNECTION, **noticed, **given}
+        self._former: list[int] = []  # the server's process for each of our sessions
+        self._connecting = False
         self.name = "postgresql://{user}{host}{port}/{dbname}".format(
             user=f"{given['user']}@" if "user" in given else "",
             host=given.get("host", ""),
@@ -82,43 +100,123 @@ class PostgresDatabase(Database):
         with self._lock:
             self._hang_up()
 
-    def try_lock(self, key: int) -> int | None:
-        with self._lock:
-            taken = self.rows("SELECT pg_try_advisory_lock(?) AS taken", (key,))[0]["taken"]
-            return self.session if taken else None
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        return self._asked(lambda: Database.rows(self, sql, values), writes=False)
 
-    def unlock(self, key: int, session: int) -> None:
+    def write(self, sql: str, values: Sequence[Any] = (), lasting: bool = True) -> int:
+        return self._asked(lambda: Database.write(self, sql, values, lasting), writes=True)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._lock:
+            if not self._in_transaction():
+                with self._speaking():
+                    self._ready(writes=True)
+            with super().transaction():
+                yield
+
+    def try_lock(self, key: int) -> bool:
+        return bool(self.rows("SELECT pg_try_advisory_lock(?) AS taken", (key,))[0]["taken"])
+
+    def unlock(self, key: int) -> None:
         with self._lock, contextlib.suppress(RunLogError):  # it is gone with the session then
-            if self.session == session and self._connection is not None:
+            if self._connection is not None:
                 self.rows("SELECT pg_advisory_unlock(?)", (key,))
 
     def locked(self, keys: Sequence[int]) -> list[int]:
         if not keys:
             return []
-        rows = self.rows(
-            "SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory'"
-            " AND granted AND objsubid = 1"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        )
-        held = {row["key"] for row in rows}
+        held = {row["key"] for row in self.rows(f"SELECT {_KEY} AS key {_LOCKS}")}
         return [key for key in keys if key in held]
+
+    def end_session(self, key: int, former: bool = False) -> bool:
+        found = self.rows(f"SELECT pid {_LOCKS} AND {_KEY} = ? AND pid != pg_backend_pid()", (key,))
+        wanted = [row["pid"] for row in found if not former or row["pid"] in self._former]
+        for pid in wanted:
+            self.rows("SELECT pg_terminate_backend(?)", (pid,))
+        return bool(wanted)
 
     def sockets(self) -> tuple[int, ...]:
         with self._lock:
-            return () if self._connection is None else (self._connection.fileno(),)
+            return () if self._connection is None else (os.dup(self._connection.fileno()),)
+
+    def _asked(self, ask: Callable[[], T], writes: bool) -> T:
+        """Ask, and once more if the connection broke on it."""
+        with self._lock, self._speaking():
+            if self._in_transaction() or self._connecting:
+                return ask()
+            self._ready(writes)
+            try:
+                return ask()
+            except RunLogError:
+                if self._connection is not None:
+                    raise
+            self._ready(writes)
+            return ask()
+
+    def _in_transaction(self) -> bool:
+        idle = psycopg.pq.TransactionStatus.IDLE
+        return self._connection is not None and self._connection.info.transaction_status != idle
+
+    def _ready(self, writes: bool) -> None:
+        """Connected, and with every lock that was held before; nothing is written by whoever has lost one."""
+        if self._connection is not None and self._hung_up(self._connection):
+            self._hang_up()
+        if self._connection is None:
+            self._connect()
+        if writes and self.keeper is not None and self.keeper.lost:
+            raise LostLock(
+                "nothing more of this run is put on record", self.keeper.lost, "salt-run infrastructure.history"
+            )
+
+    @staticmethod
+    def _hung_up(connection: psycopg.Connection[dict[str, Any]]) -> bool:
+        """The server rarely speaks unasked, but for its farewell: if it has, see whether it is still there."""
+        waiting = select.poll()
+        waiting.register(connection.fileno(), select.POLLIN)
+        if not waiting.poll(0):
+            return False
+        try:
+            connection.execute(b"SELECT 1")
+        except psycopg.Error:
+            return True
+        return False
+
+    def _connect(self) -> None:
+        """Whoever holds locks tries again for as long as they are not lost."""
+        while True:
+            self._connecting = True
+            try:
+                self._open()
+                if self.keeper is not None:
+                    self.keeper.retake()
+                return
+            except (psycopg.OperationalError, RunLogError):
+                self._hang_up()
+                if self.keeper is None or time.monotonic() >= self.keeper.until:
+                    raise
+            finally:
+                self._connecting = False
+            time.sleep(AGAIN)
+
+    def _open(self) -> None:
+        self._connection = psycopg.connect(**self._parameters, autocommit=True, row_factory=dict_row)
+        self._connection.execute(_SESSION)
+        self._former.append(self._connection.info.backend_pid)
+        self.session += 1
+        self._lasting = True
 
     def _execute(self, sql: str, values: Sequence[Any] = ()) -> psycopg.Cursor[dict[str, Any]]:
         if self._connection is None:
-            self._connection = psycopg.connect(**self._parameters, autocommit=True, row_factory=dict_row)
-            self._connection.execute(_SESSION)
-            self.session += 1
-            self._lasting = True
+            self._connect()
+        connection = self._connection
+        assert connection is not None  # noqa: S101
         try:
             if not values:  # then nothing in it is a placeholder
-                return self._connection.execute(sql.encode())
-            return self._connection.execute(_placeholders(sql), tuple(values))
+                return connection.execute(sql.encode())
+            return connection.execute(_placeholders(sql), tuple(values))
         except psycopg.Error:
-            if self._connection.closed:
+            if connection.closed:
                 self._hang_up()
             raise
 

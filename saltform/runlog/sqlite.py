@@ -21,13 +21,14 @@ class SqliteDatabase(Database):
     """A connection that waits while another process writes."""
 
     begin = "BEGIN IMMEDIATE"
+    after = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ? || ' seconds')"
     fix = "check the disk and the folder's owner; nothing that ran before this is lost"
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.name = str(path)
         self._lasting: bool | None = None
-        make_folder(path.parent)
+        make_folder(path.parent, durable=True)
         with self._speaking():
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False

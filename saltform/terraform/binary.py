@@ -36,6 +36,11 @@ class Binary:
     product: str  # terraform | opentofu
     version: str
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are terraform itself: of the embedded one its launcher and library, without the Python."""
+        return tuple(word for word in self.path if word != sys.executable and not word.startswith("-"))
+
 
 def find(wanted: str, version: str = "", *, cache_dir: Path, processes: Processes) -> Binary:
     """The binary that `wanted` names (auto, embedded, a name on the PATH, a path), if `version` allows it."""
@@ -102,7 +107,7 @@ def _ask(prefix: tuple[str, ...], cache_dir: Path, processes: Processes) -> tupl
         if answer is None:
             answer = _run_version(prefix, cache_dir, processes)
             known = {"identity": identity, "product": answer[0], "version": answer[1]}
-            write_atomic(record, json.dumps(known).encode())
+            write_atomic(record, json.dumps(known).encode(), durable=False)
         _ANSWERS[identity] = answer
     return _ANSWERS[identity]
 
@@ -118,7 +123,7 @@ def _recorded(record: Path, identity: tuple[str | int, ...]) -> tuple[str, str] 
 def _run_version(prefix: tuple[str, ...], cache_dir: Path, processes: Processes) -> tuple[str, str]:
     """Plain `version`, because its first line names the product; `-json` answers alike for both."""
     cli_config = cache_dir / "empty.tfrc"
-    write_atomic(cli_config, b"")
+    write_atomic(cli_config, b"", durable=False)
     lines: list[str] = []
     result = processes.run(
         [*prefix, "version"],

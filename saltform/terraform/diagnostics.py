@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from saltform.errors import StalePlan, TerraformError
+from saltform.terraform.state_lock import OF_PG, held_id
 from saltform.workspace.root import PREFIX
 
 Diagnostic = Mapping[str, Any]
@@ -19,6 +20,8 @@ STALE = ("Saved plan is stale", "Saved plan does not match the given state")
 PREFACE = "Terraform encountered problems during initiali"  # stands before the real reason
 
 _UNLOCK = "if its holder is dead: salt-call terraform.force_unlock {component} {lock}"
+_NOT_TOLD = "the backend doesn't say who holds it: ask there for its id; "
+_PG = "PostgreSQL frees it when its holder's connection ends: wait, or end that one (pg_locks, locktype advisory)"
 _MIRROR = "put the provider into the mirror, or set `saltform: {mirror: registry}` in the master's configuration"
 _INIT = "run it again with the workspace removed: it is rendered and initialised anew"
 _BACKEND = "check the backend's settings and credentials, and that it can be reached from here"
@@ -26,6 +29,7 @@ _RESTORE = "restore the state from the .backup beside it or from the backend's v
 _VERSION = "the module asks for another version: set `binary:` and `version:`"
 FIXES = (
     ("Unsupported state file format", _RESTORE),
+    ("already locked, failed to", _UNLOCK),  # an `http` server whose answer says nothing of the holder
     ("Lock Info:", _UNLOCK),
     ("Failed to query available provider packages", _MIRROR),
     ("Failed to resolve provider packages", _MIRROR),
@@ -42,7 +46,6 @@ FIXES = (
 )
 
 _IN_ROOT = re.compile(rf"(?<![\w.-]){re.escape(PREFIX)}")
-_LOCK_ID = re.compile(r"\bID[=:]\s*(\S+)")
 _BOX = re.compile(r"^[╷╵│]\s?")
 _HEAD = re.compile(r"^(Error|Warning): (.*)")
 
@@ -113,11 +116,16 @@ def _said_once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 def _fix(errors: Sequence[Diagnostic], tail: str, component: str) -> str:
     said = [f"{item.get('summary', '')} {item.get('detail', '')}" for item in errors] or [tail]
     fix, text = next(((fix, text) for known, fix in FIXES for text in said if known in text), ("", ""))
-    if fix is not _UNLOCK:
-        return fix
-    lock = _LOCK_ID.search(text)
+    return _unlock(text, component) if fix is _UNLOCK else fix
+
+
+def _unlock(text: str, component: str) -> str:
+    """How to get rid of a state lock: never with the id of the one that was asked for."""
+    if any(known in text for known in OF_PG):
+        return _PG
+    held = held_id(text)
     where = component if "/" in component else f"ENVIRONMENT/{component}"
-    return fix.format(component=where, lock=lock[1] if lock else "LOCK_ID")
+    return ("" if held else _NOT_TOLD) + _UNLOCK.format(component=where, lock=held or "LOCK_ID")
 
 
 def _signal_name(number: int) -> str:

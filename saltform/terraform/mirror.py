@@ -55,9 +55,7 @@ def prepare(settings: Settings, cache_dir: Path) -> CliConfig:
     text = f"provider_installation {{\n{installation}}}\n"
     if plugin_cache is not None:
         make_folder(plugin_cache)
-        # Without the second line the cache is ignored for every component that has no lock file yet.
         text += f"plugin_cache_dir = {_quoted(str(plugin_cache))}\n"
-        text += "plugin_cache_may_break_dependency_lock_file = true\n"
     path = cache_dir / f"{hashlib.sha256(source.encode()).hexdigest()[:8]}.tfrc"
     _write_if_new(path, text.encode())
     return CliConfig(path, plugin_cache)
@@ -85,7 +83,7 @@ def _write_if_new(path: Path, content: bytes) -> None:
             return
     except OSError:
         pass  # not there yet; what else is wrong the write will say
-    write_atomic(path, content)
+    write_atomic(path, content, durable=False)
 
 
 def _checked_folder(source: str) -> Path:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from saltform.config.types import Timeouts
-from saltform.errors import Cancelled, SaltformError, Timeout
+from saltform.errors import Cancelled, LostLock, SaltformError, Timeout
 from saltform.files import cannot_write
 from saltform.limits import PARALLELISM, Gate, Pace
-from saltform.process import HURRY, Cancel, OnBlock, OnLine, Processes, Result
+from saltform.process import HURRY, LOST_LOCK, Cancel, Lease, OnBlock, OnLine, Processes, Result
 from saltform.terraform.binary import Binary
 from saltform.terraform.diagnostics import Diagnostic, failure, from_text
 from saltform.terraform.passing import throttled
@@ -27,6 +27,7 @@ WRITES_STATE = ("apply", "import", "state", "taint", "untaint")  # these get as 
 ASKS_PROVIDER = ("plan", "apply", "import")  # these have a place at the provider; the others never ask it
 
 
+RESUME = "when the run log is back: salt-run infrastructure.resume"
 COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # not every command knows -no-color, and provisioners do as they like
 
 
@@ -59,6 +60,7 @@ class Session:
     gate: Gate | None = None  # of its provider
     tell: Callable[[str], None] = lambda _text: None  # what is being done, for whoever watches
     slowed: Callable[[Pace], None] = lambda _pace: None  # the provider is asked less from now on
+    lease: Lease | None = None  # of the component's lock, where others may take it when it isn't renewed
     check: Callable[[], None] = may_start  # asked before each process: raises when the component's lock was lost
 
 
@@ -125,6 +127,7 @@ def start(session: Session, argv: Sequence[str], on_line: OnLine, on_block: OnBl
                 cancel=session.cancel,
                 grace=grace,
                 pass_fds=(*session.pass_fds, *place),
+                lease=session.lease,
                 name=f"{session.component} {command}",
             )
         except OSError as error:  # of the log: terraform itself ran to its end
@@ -175,17 +178,22 @@ def _interrupted(session: Session, command: str, result: Result) -> SaltformErro
     timeout, grace = limits(session, command)
     if isinstance(session.cancel, Cancel) and session.cancel.now:
         grace = min(grace, HURRY)
+    writes = command in WRITES_STATE
     if result.killed:
+        lost = "what it was creating may be missing in its state, and its" if writes else "it had created nothing; a"
         ending = (
-            f"it didn't stop within {grace:g} s after the interrupt and was killed: what it was creating "
-            "may be missing in its state, and its state lock may be left"
+            f"it didn't stop within {grace:g} s after the interrupt and was killed: {lost} state lock may be left"
         )
     else:
-        ending = "it stopped after the interrupt and wrote down what it had done"
+        did = "wrote down what it had done" if writes else "had created nothing"
+        ending = f"it stopped after the interrupt and {did}"
     data: dict[str, Any] = {"component": session.component, "command": command, "killed": result.killed}
     if result.interrupted == "cancelled":
         summary = f"terraform {command} for {session.component} was cancelled"
         return Cancelled(summary, f"after {result.seconds:.0f} s; {ending}", **data)
+    if result.interrupted == LOST_LOCK:
+        summary = f"terraform {command} for {session.component} was interrupted: its lock was lost"
+        return LostLock(summary, f"after {result.seconds:.0f} s; {_why_lost(session)}; {ending}", RESUME, **data)
     return Timeout(
         f"terraform {command} for {session.component} took longer than {timeout:g} s",
         ending,
@@ -193,3 +201,11 @@ def _interrupted(session: Session, command: str, result: Result) -> SaltformErro
         f"or give it more time: `timeouts: {{{tier(session, command)}: …}}` in pillar",
         **data,
     )
+
+
+def _why_lost(session: Session) -> str:
+    try:
+        session.check()
+    except LostLock as error:
+        return error.detail
+    return "it was not renewed in time"

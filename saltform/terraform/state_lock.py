@@ -9,8 +9,11 @@ from pathlib import Path
 
 from saltform.errors import SaltformError
 
-_LINE = re.compile(r"^\s*(ID|Who|Created|Operation):\s*(.*?)\s*$", re.MULTILINE)
-_HELD = re.compile(r"\bID=(\S+)")
+_LINE = re.compile(r"^[ \t]*(ID|Who|Created|Operation):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_HELD = re.compile(r"\bID=(\S*)")
+# What the backends `pg` and `http` say where they know nothing of the holder: the Lock Info is then the asker's own.
+OF_PG = ("Workspace is already locked", "Already locked for workspace creation")
+OF_NOBODY = (*OF_PG, "already locked, failed to")
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(?:Z|\+0000)")
 
 
@@ -31,16 +34,22 @@ class StateLock:
         return f"{self.who or 'somebody'} since {self.created or 'an unknown moment'} ({self.operation or self.id})"
 
 
+def held_id(text: str) -> str:
+    """The id of the lock that is held, from what terraform said about it; empty when only the asker's is there."""
+    if any(known in text for known in OF_NOBODY):
+        return ""
+    # The backend `http` may describe the lock that it asked for, and has the id of the one that is there beside it.
+    held = _HELD.search(text)
+    return held[1] if held else str(dict(_LINE.findall(text)).get("ID", ""))
+
+
 def in_the_way(error: SaltformError) -> StateLock | None:
-    """The lock that a command failed at, if that is what it failed at."""
-    found = dict(_LINE.findall(error.detail)) if "Lock Info:" in error.detail else {}
-    if not found.get("ID"):
+    """The lock that a command failed at, if that is what it failed at and whoever holds it can be told."""
+    held = held_id(error.detail) if "Lock Info:" in error.detail else ""
+    if not held:
         return None
-    held = _HELD.search(error.detail)
-    if held and held[1] != found["ID"]:
-        # The backend `http` describes the lock that it asked for, and has only the id of the one that is there.
-        return StateLock(held[1], "", "")
-    return _made(found)
+    found = dict(_LINE.findall(error.detail))
+    return _made(found) if found.get("ID") == held else StateLock(held, "", "")
 
 
 def read_note(path: Path) -> StateLock | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 from saltform.errors import StateError
 
 VERSION = 4
+_KEY = r'(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?'
+_DATA_SOURCE = re.compile(rf"(?:module\.[^.\[]+{_KEY}\.)*data\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,11 @@ class State:
     @property
     def head(self) -> Head:
         return Head(self.serial, self.lineage)
+
+    @property
+    def managed(self) -> list[str]:
+        """The addresses of what terraform made: all but the data sources."""
+        return [address for address in self.resources if not _DATA_SOURCE.match(address)]
 
 
 def read(source: Path | bytes, name: str = "") -> State:
@@ -123,9 +131,9 @@ def _addresses(resources: list[Mapping[str, Any]]) -> Iterator[str]:
     for resource in resources:
         module = f"{resource['module']}." if resource.get("module") else ""
         data = "data." if resource.get("mode") == "data" else ""
-        for instance in resource.get("instances", ()):
-            if "deposed" not in instance:  # the old half of a replacement: its address is there already
-                yield f"{module}{data}{resource['type']}.{resource['name']}{_key(instance.get('index_key'))}"
+        # The old half of a replacement is deposed: its address is there already, unless the new half failed.
+        keys = dict.fromkeys(_key(instance.get("index_key")) for instance in resource.get("instances", ()))
+        yield from (f"{module}{data}{resource['type']}.{resource['name']}{key}" for key in keys)
 
 
 def _key(key: Any) -> str:

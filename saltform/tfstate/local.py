@@ -11,7 +11,7 @@ from saltform.files import make_folder
 from saltform.layout import STATE_FILE, Layout
 from saltform.tfstate.document import VERSION, Head, State, read
 from saltform.tfstate.states import States
-from saltform.tfstate.versions import newest_version
+from saltform.tfstate.versions import has_versions
 
 LOCK_NOTE = ".terraform.tfstate.lock.info"  # says who; the lock itself is the kernel's
 # Terraform writes its keys in this order; whatever differs is read as a whole.
@@ -34,7 +34,7 @@ class LocalStates(States):
     def prepare(self, environment: str, component: str) -> Path:
         """The path, in a folder that exists and is private."""
         path = self.path(environment, component)
-        make_folder(path.parent)
+        make_folder(path.parent, durable=True)
         return path
 
     def head(self, environment: str, component: str) -> Head | None:
@@ -49,9 +49,9 @@ class LocalStates(States):
             return None
         except OSError as error:
             raise StateError("the state can't be read", f"{path}: {error.strerror}") from error
-        match = _BEGINNING.match(beginning)
-        if match and whole:
-            return Head(int(match[1]), match[2].decode())
+        head = head_of(beginning)
+        if head is not None and whole:
+            return head
         state = self.read(environment, component)
         return state.head if state else None
 
@@ -63,12 +63,18 @@ class LocalStates(States):
             return None
         except OSError as error:
             raise StateError("the state can't be read", f"{path}: {error.strerror}") from error
-        if not content and not _was_stored(path):
+        if not content and not was_stored(path):
             return None  # made by terraform to lock it, and left by one that was killed before it stored anything
         return read(content, str(path))
 
 
-def _was_stored(path: Path) -> bool:
+def head_of(beginning: bytes) -> Head | None:
+    """What the first bytes of a state say, whether or not the rest of it is there."""
+    match = _BEGINNING.match(beginning)
+    return Head(int(match[1]), match[2].decode(errors="replace")) if match else None
+
+
+def was_stored(path: Path) -> bool:
     """Terraform's backup or a version that we kept: tofu backs a state up later than terraform does."""
     backup = path.with_name(f"{STATE_FILE}.backup")
-    return (backup.exists() and backup.stat().st_size > 0) or newest_version(path) is not None
+    return (backup.exists() and backup.stat().st_size > 0) or has_versions(path)

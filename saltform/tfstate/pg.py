@@ -44,7 +44,7 @@ class PgStates(FetchedStates):
         try:
             import psycopg  # noqa: F401
         except ImportError:
-            fix = "salt-pip install 'saltform[postgresql]'"
+            fix = "salt-pip install 'psycopg[binary]'"
             raise StateError("states in PostgreSQL can't be read", "the package psycopg is missing", fix) from None
         self._connect = connect
         self._schema = schema

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+from saltform.errors import StateError
 from saltform.files import cannot_write, write_atomic
-from saltform.tfstate.document import read
+from saltform.tfstate.document import Head, read
 
 FOLDER = "versions"
 MOST = 10
@@ -30,7 +32,22 @@ def keep_version(path: Path) -> None:
         raise cannot_write(path, error) from None
 
 
-def newest_version(path: Path) -> Path | None:
-    """The last one that was kept of the state at that path."""
-    kept = [item for item in (path.parent / FOLDER).glob("*.tfstate") if _NAME.fullmatch(item.name)]
-    return max(kept, key=lambda item: int(item.stem), default=None)
+def has_versions(path: Path) -> bool:
+    return any(_kept(path))
+
+
+def newest_version(path: Path, lineage: str) -> Path | None:
+    """The last one that was kept of this lineage: those of an earlier life of the component may be beside it."""
+    found = [(head.serial, kept) for kept in _kept(path) if (head := _head(kept)) and head.lineage == lineage]
+    return max(found)[1] if found else None
+
+
+def _kept(path: Path) -> Iterator[Path]:
+    return (item for item in (path.parent / FOLDER).glob("*.tfstate") if _NAME.fullmatch(item.name))
+
+
+def _head(path: Path) -> Head | None:
+    try:
+        return read(path).head
+    except StateError:
+        return None  # not one that could be put back

@@ -20,7 +20,7 @@ from typing import Any
 
 from saltform.config.types import Component
 from saltform.errors import WorkspaceError
-from saltform.files import write_atomic
+from saltform.files import sync_folder, write_atomic
 from saltform.workspace.modules import Module
 from saltform.workspace.root import Inputs, Unknown
 
@@ -96,6 +96,7 @@ def private_key(path: Path) -> bytes:
             with contextlib.suppress(FileExistsError):
                 path.hardlink_to(mine)
             mine.unlink()
+            sync_folder(path.parent)
         return path.read_bytes()
     except OSError as error:
         raise WorkspaceError(

@@ -20,6 +20,7 @@ from saltform.workspace.root import STATE_LINK
 
 ROOT_FILE = "main.tf.json"
 LOCK_FILE = ".terraform.lock.hcl"
+FETCHED = ".terraform/modules"  # where terraform puts modules from elsewhere
 _MODULE_STAMP = ".saltform-module"
 _INIT_STAMP = ".saltform-init"
 
@@ -34,7 +35,7 @@ class Workspace:
     def render(self, root: bytes, module: Module, provider_lock: bytes) -> None:
         """Make the folder say exactly this. What is already right is not written again."""
         make_folder(self.path)
-        make_folder(self.states)
+        make_folder(self.states, durable=True)
         try:
             self._link_state()
             self._copy_module(module)
@@ -54,6 +55,13 @@ class Workspace:
         (self.path / _INIT_STAMP).unlink(missing_ok=True)
         shutil.rmtree(self.path / ".terraform", ignore_errors=True)
 
+    def lay_out_modules(self, remote: Path) -> None:
+        """What `init` would fetch from elsewhere, as it was fetched when the module was new."""
+        try:
+            shutil.copytree(remote, self.path / FETCHED, dirs_exist_ok=True)
+        except OSError as error:
+            raise cannot_write(self.path / FETCHED, error) from None
+
     def mark_initialised(self, fingerprint: str) -> None:
         self._write(_INIT_STAMP, fingerprint.encode())
 
@@ -70,7 +78,7 @@ class Workspace:
         temporary.replace(link)
 
     def _copy_module(self, module: Module) -> None:
-        stamp = f"{module.digest} {module.entry}".encode()
+        stamp = f"{module.digest} {module.entry} {_boot()}".encode()
         if _read(self.path / _MODULE_STAMP) == stamp and (self.path / "module").is_dir():
             return
         (self.path / _MODULE_STAMP).unlink(missing_ok=True)
@@ -80,7 +88,7 @@ class Workspace:
 
     def _write(self, name: str, content: bytes) -> None:
         if _read(self.path / name) != content:
-            write_atomic(self.path / name, content)
+            write_atomic(self.path / name, content, durable=False)
 
 
 def init_fingerprint(root_parts: bytes, module: Module, provider_lock: bytes, binary: str, cli_config: bytes) -> str:
@@ -96,6 +104,11 @@ def init_fingerprint(root_parts: bytes, module: Module, provider_lock: bytes, bi
     ):
         whole.update(hashlib.sha256(part).digest())
     return whole.hexdigest()
+
+
+def _boot() -> str:
+    """Nothing here is synced: after a power cut a module's files may be empty, and all it made would be destroyed."""
+    return _read(Path("/proc/sys/kernel/random/boot_id")).decode().strip()
 
 
 def _read(path: Path) -> bytes:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from saltform.errors import ModuleError
-from saltform.files import cannot_write, make_folder
-from saltform.process import Processes
+from saltform.files import alone, make_folder, sync_tree
+from saltform.process import GIT_PROTOCOLS, Processes
 
 _REFERENCE = re.compile(r"git::(?P<url>.+?)(?:(?<![:/])//(?P<sub>[^?]*))?(?:\?ref=(?P<ref>[^&]+))?")
-_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@")
+# Over http the part before the @ is what authenticates, a password or a token alike; ssh has a user's name there.
+_PASSWORD = re.compile(r"https?://[^/]*@|://[^/]*:[^/]*@", re.IGNORECASE)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NAMES = (
     "PATH",
@@ -45,14 +44,9 @@ class GitModules:
         match = _REFERENCE.fullmatch(reference)
         if match is None or match["url"].startswith("-") or (match["ref"] or "").startswith("-"):
             raise ModuleError("not a git reference", repr(reference), "write git::URL//PATH?ref=REF")
-        if _PASSWORD.search(match["url"]):
-            raise ModuleError(
-                "a git URL with a password in it",
-                "it would be seen in process lists and kept in records",
-                "use a key of the master's user (git::ssh://…), or git's own credential helper",
-            )
+        refuse_password(match["url"], "a git reference")
         clone = make_folder(self.cache) / hashlib.sha256(match["url"].encode()).hexdigest()[:16]
-        with _alone(clone):
+        with alone(lock_of(clone)):
             commit = self._commit(reference, clone, match["url"], match["ref"] or "HEAD")
             tree = self._tree(reference, clone, commit)
         folder = tree / (match["sub"] or "")
@@ -73,6 +67,7 @@ class GitModules:
             self._git(
                 reference, clone, "--work-tree", str(make_folder(partial)), "checkout", "--force", commit, "--", "."
             )
+            sync_tree(partial)  # never checked again: an empty file would be taken for the module's
             partial.rename(tree)
         return tree
 
@@ -105,6 +100,16 @@ class GitModules:
         return said
 
 
+def refuse_password(url: str, where: str) -> None:
+    """Say that there is one without showing it."""
+    if _PASSWORD.search(url):
+        raise ModuleError(
+            "a git URL with a password or token in it",
+            f"{where} has one before the @; it would be seen in process lists and kept in records",
+            "use a key of the master's user (git::ssh://…), or git's own credential helper",
+        )
+
+
 def run_git(
     processes: Processes, folder: Path, arguments: Sequence[str], env: Mapping[str, str], timeout: float
 ) -> tuple[int, str, str]:
@@ -114,7 +119,7 @@ def run_git(
     result = processes.run(
         ["git", *arguments],
         cwd=folder,
-        env={**known, "GIT_TERMINAL_PROMPT": "0", **env},
+        env={**known, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": GIT_PROTOCOLS, **env},
         timeout=timeout,
         on_line=lambda stream, line: said[stream].append(line.rstrip("\n")),
         name=f"git {arguments[0]}",
@@ -122,17 +127,9 @@ def run_git(
     return result.exit_code, "\n".join(said["stdout"]), "\n".join(said["stderr"])
 
 
-@contextlib.contextmanager
-def _alone(clone: Path) -> Iterator[None]:
-    """Two runs that begin at once share a clone, and git fails where another git is at work."""
-    path = clone.with_name(f"{clone.name}.lock")
-    try:
-        lock = path.open("w")
-    except OSError as error:
-        raise cannot_write(path, error) from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def lock_of(path: Path) -> Path:
+    """The lock of a clone, and of the trees that were checked out from it: git fails where another git is at work."""
+    return path.with_name(f"{path.name.partition('-')[0]}.lock")
 
 
 def _empty(partial: Path) -> Path:

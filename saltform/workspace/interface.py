@@ -30,13 +30,15 @@ class Output:
 class Interface:
     """A module's face. `local_sources` are the `./` and `../` paths of modules that it calls.
 
-    `providers` are those that it names the source of: local name → source.
+    `providers` are those that it names the source of: local name → source. `remote_sources` are the modules that
+    terraform has to fetch: from git, a registry, an archive.
     """
 
     variables: Mapping[str, Variable]
     outputs: Mapping[str, Output]
     local_sources: tuple[str, ...] = ()
     providers: Mapping[str, str] = field(default_factory=dict)
+    remote_sources: tuple[str, ...] = ()
 
     def dump(self) -> bytes:
         return json.dumps(asdict(self), sort_keys=True).encode()
@@ -49,6 +51,7 @@ class Interface:
             {name: Output(**value) for name, value in tree["outputs"].items()},
             tuple(tree["local_sources"]),
             tree.get("providers") or {},
+            tuple(tree.get("remote_sources") or ()),
         )
 
 
@@ -62,6 +65,7 @@ def read(folder: Path) -> Interface:
     variables: dict[str, Variable] = {}
     outputs: dict[str, Output] = {}
     sources: set[str] = set()
+    remote: set[str] = set()
     providers: dict[str, str] = {}
     found = False
     for path in sorted(folder.iterdir()):
@@ -77,15 +81,16 @@ def read(folder: Path) -> Interface:
                 variables[name] = Variable("default" not in values, sensitive, ephemeral, default)
             elif kind == "output":
                 outputs[name] = Output(sensitive)
-            elif kind == "module" and str(values.get("source", "")).startswith(("./", "../")):
-                sources.add(values["source"])
+            elif kind == "module" and values.get("source"):
+                source = str(values["source"])
+                (sources if source.startswith(("./", "../")) else remote).add(source)
             elif kind == "required_providers" and values.get("source"):
                 providers[name] = values["source"]
     if not found:
         raise ModuleError(
             "not a module", f"{folder} holds no .tf file", "point `module:` at a folder of Terraform code"
         )
-    return Interface(variables, outputs, tuple(sorted(sources)), providers)
+    return Interface(variables, outputs, tuple(sorted(sources)), providers, tuple(sorted(remote)))
 
 
 def _plain_default(value: Any) -> str:

@@ -3,6 +3,7 @@
 1. A reference is resolved to a folder: `NAME` below one of the configured module folders, `salt://PATH` through
    the master's file server, `git::URL//SUB?ref=REF` through a local clone at a commit.
 2. The folder and the local modules it calls (`../other`) are digested together, paths and contents.
+   Modules from elsewhere that they call are fetched by terraform: `remote_modules.py` keeps and digests them.
 3. Content that was not seen before is copied into the store, `modules/<digest>/`, and stays there: a release can
    be applied or destroyed again after its files have changed or gone. Each file is there once, in `modules/files/`,
    however many modules and versions of them have it.
@@ -10,6 +11,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import shutil
@@ -19,11 +21,13 @@ from pathlib import Path
 
 from saltform.config.names import nearest
 from saltform.errors import ModuleError
-from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.files import cannot_write, make_folder, sync_folder, sync_tree, write_atomic
 from saltform.workspace import interface as interfaces
+from saltform.workspace.git import refuse_password
 from saltform.workspace.interface import Interface
 
 FILES = "files"  # in the store, beside the modules
+REMOTE = "remote"  # in a module's place in the store, beside `tree`
 _LEFT_OUT = {".terraform", ".git", ".terraform.lock.hcl", "__pycache__"}
 
 Fetch = Callable[[str], Path]  # a reference → the folder it stands for now
@@ -31,19 +35,25 @@ Fetch = Callable[[str], Path]  # a reference → the folder it stands for now
 
 @dataclass(frozen=True)
 class Module:
-    """A module's content, safe in the store. `entry` is where in `tree` the module itself is."""
+    """A module's content, safe in the store. `entry` is where in `tree` the module itself is.
+
+    `remote` are the modules from elsewhere that it calls, as terraform has them in `.terraform/modules`. `unkept`: it
+    calls some, and terraform has to fetch them.
+    """
 
     digest: str
     tree: Path
     entry: str
     interface: Interface
+    remote: Path | None = None
+    unkept: bool = False
 
 
 class Modules:
     """The store of one master. Each reference is resolved once for the life of this object: one run."""
 
     def __init__(self, store: Path, folders: tuple[Path, ...], fetch_salt: Fetch, fetch_git: Fetch) -> None:
-        self._store = store
+        self.store = store
         self._folders = folders
         self._fetch_salt = fetch_salt
         self._fetch_git = fetch_git
@@ -62,20 +72,23 @@ class Modules:
 
     def pin(self, found: Mapping[str, tuple[str, str]]) -> None:
         """From now on these references stand for what they stood for then."""
-        self._resolved.update({reference: self.kept(*where) for reference, where in found.items()})
+        for reference, where in found.items():
+            module = self.kept(*where)
+            self._resolved[reference] = dataclasses.replace(module, unkept=calls_unkept(module))
 
     def kept(self, digest: str, entry: str) -> Module:
         """A module of an earlier release, from the store."""
-        home = self._store / digest
+        home = self.store / digest
         try:
             face = Interface.parse((home / "interface.json").read_bytes())
         except (OSError, ValueError, KeyError, TypeError):
             raise ModuleError(
                 "a module of an earlier release is not in the store",
                 f"{home} is missing or damaged",
-                f"restore {self._store} from a backup",
+                f"restore {self.store} from a backup",
             ) from None
-        return Module(digest, home / "tree", entry, face)
+        remote = home / REMOTE
+        return Module(digest, home / "tree", entry, face, remote if remote.is_dir() else None)
 
     def _find(self, reference: str) -> Path:
         if reference.startswith("git::"):
@@ -107,27 +120,34 @@ class Modules:
             folders, face = _with_local_calls(folder)
             root = Path(os.path.commonpath(folders))
             entry = os.path.relpath(folder, root)
-            digest = _digest(root, folders, entry)
+            digest = digest_of(root, folders, entry)
         except OSError as error:
             raise ModuleError(
                 "a module's file can't be read",
                 f"{error.filename or folder}: {error.strerror or error}",
                 "remove it if it is a link that leads nowhere, or let the master's user read it",
             ) from None
-        home = self._store / digest
-        if not home.is_dir():
-            self._copy(root, folders, face, home)
-        return Module(digest, home / "tree", entry, face)
+        for source in face.remote_sources:
+            refuse_password(source, f"a module's source in {folder}")
+        self.add(digest, {"tree": (root, folders)}, face)
+        return Module(digest, self.store / digest / "tree", entry, face, unkept=bool(face.remote_sources))
 
-    def _copy(self, root: Path, folders: list[Path], face: Interface, home: Path) -> None:
-        partial = make_folder(self._store) / f".{home.name}.{os.getpid()}.{id(face)}"
+    def add(self, digest: str, parts: Mapping[str, tuple[Path, list[Path]]], face: Interface) -> None:
+        """Copy content that was not seen before into the store: name → root, and the folders below it to take."""
+        home = self.store / digest
+        if home.is_dir():
+            return
+        partial = make_folder(self.store) / f".{home.name}.{os.getpid()}.{id(face)}"
         try:
-            for path in _files(folders):
-                target = partial / "tree" / path.relative_to(root)
-                make_folder(target.parent)
-                self._link(path, target)
+            for part, (root, folders) in parts.items():
+                for path in files_of(folders):
+                    target = partial / part / path.relative_to(root)
+                    make_folder(target.parent)
+                    self._link(path, target)
             write_atomic(partial / "interface.json", face.dump())
+            sync_tree(partial)
             partial.rename(home)
+            sync_folder(self.store)
         except OSError as error:
             if not home.is_dir():  # otherwise another process was faster with the same content
                 raise cannot_write(home, error) from None
@@ -137,7 +157,7 @@ class Modules:
     def _link(self, path: Path, target: Path) -> None:
         """The file's content in the store, under this name too; a copy where the file system has no links."""
         content, runs = path.read_bytes(), os.access(path, os.X_OK)
-        kept = self._store / FILES / f"{hashlib.sha256(content).hexdigest()}{'x' if runs else ''}"
+        kept = self.store / FILES / f"{hashlib.sha256(content).hexdigest()}{'x' if runs else ''}"
         if not kept.exists():
             write_atomic(kept, content, 0o700 if runs else 0o600)
         try:
@@ -147,7 +167,10 @@ class Modules:
 
 
 def _with_local_calls(folder: Path) -> tuple[list[Path], Interface]:
-    """The module's folder, and the folders outside of it that it calls by `../` paths, however far."""
+    """The module's folder, and the folders outside of it that it calls by `../` paths, however far.
+
+    The interface has what any of them calls from elsewhere.
+    """
     face = interfaces.read(folder)
     found = {Path(os.path.normpath(folder)): face}
     todo = list(found)
@@ -165,22 +188,36 @@ def _with_local_calls(folder: Path) -> tuple[list[Path], Interface]:
                 found[there] = interfaces.read(there)
                 todo.append(there)
     outer = [path for path in found if not any(other != path and path.is_relative_to(other) for other in found)]
-    return sorted(outer), face
+    remote = sorted({source for each in found.values() for source in each.remote_sources})
+    return sorted(outer), dataclasses.replace(face, remote_sources=tuple(remote))
 
 
-def _digest(root: Path, folders: list[Path], entry: str) -> str:
+def calls_unkept(module: Module) -> bool:
+    """Whether it calls modules from elsewhere that were not kept with it: those of earlier versions were not."""
+    return module.remote is None and bool(_with_local_calls(module.tree / module.entry)[1].remote_sources)
+
+
+def digest_of(root: Path, folders: list[Path], entry: str) -> str:
     whole = hashlib.sha256(entry.encode())
-    for path in _files(folders):
+    for path in files_of(folders):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         runs = "x" if os.access(path, os.X_OK) else "-"
         whole.update(f"\0{path.relative_to(root)}\0{runs}{content}".encode())
     return whole.hexdigest()
 
 
-def _files(folders: list[Path]) -> Iterator[Path]:
+def _leads_back(path: Path) -> bool:
+    """A link to a folder that it is in itself (`examples/all/module -> ../..`): whoever follows it never gets out."""
+    if not path.is_symlink():
+        return False
+    target = path.stat()
+    return any(os.path.samestat(target, above.stat()) for above in path.parents)
+
+
+def files_of(folders: list[Path]) -> Iterator[Path]:
     for folder in folders:
         for parent, names, files in os.walk(folder, followlinks=True):
-            names[:] = sorted(name for name in names if name not in _LEFT_OUT)
+            names[:] = sorted(name for name in names if name not in _LEFT_OUT and not _leads_back(Path(parent, name)))
             for name in sorted(files):
                 ours = name not in _LEFT_OUT and not name.endswith((".tfstate", ".tfstate.backup"))
                 if ours and not interfaces.left_by_an_editor(name):

@@ -8,6 +8,7 @@ isn't known yet is the id of a resource that isn't there yet, which Terraform pl
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ PENDING = "pending_"
 MINIONS = "minions"  # the variable with their ids, and the output: id → instance
 MINION_TOKENS = "minion_tokens"
 STATE_LINK = "state"
+_NOT_IN_HCL = {"\\b": "\\u0008", "\\f": "\\u000c"}
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,16 @@ def input_variable(name: str) -> str:
 def sensitive_environment(inputs: Inputs) -> dict[str, str]:
     """The process environment that carries the sensitive inputs."""
     return {
-        f"TF_VAR_{input_variable(name)}": json.dumps(literal(item.value), ensure_ascii=False)
+        f"TF_VAR_{input_variable(name)}": as_expression(item.value)
         for name, item in inputs.items()
         if isinstance(item, Value) and item.sensitive
     }
+
+
+def as_expression(value: Any) -> str:
+    """Plain data as an HCL expression, which JSON is but for two escapes: HCL has neither `\\b` nor `\\f`."""
+    text = json.dumps(literal(value), ensure_ascii=False)
+    return re.sub(r"\\.", lambda pair: _NOT_IN_HCL.get(pair[0], pair[0]), text)
 
 
 def token_environment(tokens: Mapping[str, str]) -> dict[str, str]:

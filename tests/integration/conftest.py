@@ -43,19 +43,19 @@ def factories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     log_server.stop()
 
 
-def accept_home(master: Any, event: dict[str, Any]) -> None:
-    """Of all that ask to be let in, the home minion alone: the others have to show what they have."""
-    if event["id"] == HOME and event["act"] == "pend":
-        master.salt_key_cli().run("--yes", "--accept", HOME)
-
-
 @pytest.fixture(scope="session")
 def master(factories: Any, cluster_files: Cluster) -> Iterator[Any]:
+    def accept_by_hand(master: Any, event: dict[str, Any]) -> None:
+        """The home minion and those below it: all others that ask to be let in have to show what they have."""
+        known = event["id"].endswith(HOME) or event["id"] in cluster_files.accepted_by_hand
+        if known and event["act"] == "pend":
+            master.salt_key_cli().run("--yes", "--accept", event["id"])
+
     daemon = factories.salt_master_daemon(
         MASTER,
         overrides=cluster_files.master_settings(),
         start_timeout=180,
-        on_auth_event_callback=accept_home,
+        on_auth_event_callback=accept_by_hand,
     )
     cluster_files.listener = factories.event_listener
     cluster_files.master_config = Path(daemon.config_dir)
@@ -71,7 +71,7 @@ def cluster_files(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
 @pytest.fixture(scope="session")
 def cluster(master: Any, cluster_files: Cluster) -> Iterator[Cluster]:
     """A running master and its minion."""
-    minion = master.salt_minion_daemon(HOME, overrides=cluster_files.settings(), start_timeout=180)
+    minion = master.salt_minion_daemon(HOME, overrides=cluster_files.home_settings(), start_timeout=180)
     cluster_files.minion_config = Path(minion.config_dir)
     with minion.started():
         yield cluster_files

@@ -58,8 +58,8 @@ def test_after_sourcing_its_environment_salt_and_aws_work_in_a_shell(demo):
         "networking": True,
         "data": True,
     }
-    pillar = json.loads(shell(home, "salt '*' pillar.items unmask=True --out=json"))
-    address = pillar["demo-minion"]["terraform"]["staging"]["consul"]["address"]
+    pillar = json.loads(shell(home, "salt '*' pillar.raw terraform --out=json"))
+    address = pillar["demo-minion"]["staging"]["consul"]["address"]
     vpcs = json.loads(shell(home, "aws ec2 describe-instances"))
     found = [item["PrivateIpAddress"] for group in vpcs["Reservations"] for item in group["Instances"]]
     assert address in found

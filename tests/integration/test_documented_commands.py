@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from tests.support.cluster import ROOT
+from tests.support.cluster import HOME, ROOT
 
 # The documents speak of these components; the cluster's environment has its own two.
 NAMES = {"consul": "app", "networking": "base", "store": "base"}
@@ -72,3 +72,26 @@ def test_the_command_that_explains_all_arguments_is_there(cluster):
     done = cluster.run(*command.split())
     assert done.exit_code == 0
     assert "infrastructure.deploy:" in done.stdout
+
+
+def orchestrations() -> list[str]:
+    """Those of the page about them, a destroy last."""
+    page = (ROOT / "docs" / "orchestrate.md").read_text()
+    return sorted(
+        re.findall(r"^\$ (salt-run state\.orchestrate .*)$", page, re.M), key=lambda line: ".destroy" in line
+    )
+
+
+@pytest.mark.parametrize("command", orchestrations())
+def test_a_documented_orchestration_works(cluster, command):
+    cluster.write_sls("top", {"base": {HOME: ["nothing"]}})
+    cluster.write_sls("nothing", {"nothing": {"test.nop": []}})
+    page = (ROOT / "docs" / "orchestrate.md").read_text()
+    (cluster.sls / "release.sls").write_text(re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)[0])
+    words = [word.replace("staging-*", HOME).replace("consul", "app") for word in shlex.split(command)]
+    done = cluster.run(*words, "--out=json")
+    if '"component"' in command:  # the one that is shown with what it answers
+        assert (done.exit_code, "Did you mean 'components'?" in done.stdout) == (1, True)
+        assert "Did you\n    mean 'components'?" in page
+    else:
+        assert done.exit_code == 0, done.stdout + done.stderr

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,6 +47,18 @@ def test_a_reactor_deploys_in_the_background_and_is_named_as_the_author(cluster:
     assert "app applied" not in said
 
 
+def test_a_reactor_that_names_an_argument_wrongly_is_refused_and_the_masters_log_says_so(
+    cluster: Cluster, master: Any
+) -> None:
+    before = len(cluster.runs("reacted"))
+    args = [{"environment": "reacted"}, {"component": "base"}]
+    cluster.write_sls("react", {"deploy": {"runner.infrastructure.deploy": [{"args": args}]}})
+    cluster.ask("event.send", "test/deploy")
+    log = Path(master.config["log_file"])
+    wait_for(lambda: "deploy has no such argument. Did you mean 'components'?" in log.read_text(), TIMEOUT)
+    assert len(cluster.runs("reacted")) == before
+
+
 @pytest.fixture(scope="module")
 def answers(cluster: Cluster) -> Iterator[Callable[[str], dict[str, Any]]]:
     """The answer to a request, from the minion's own bus."""
@@ -61,31 +77,48 @@ def answers(cluster: Cluster) -> Iterator[Callable[[str], dict[str, Any]]]:
         yield find
 
 
-def ask_for(cluster: Cluster, verb: str, name: str, **given: Any) -> None:
-    cluster.ask("data.update", "saltform_request", name)
-    cluster.ask("event.send", f"saltform/request/{verb}", request=name, **given)
+def ask_for(cluster: Cluster, verb: str, environment: str) -> str:
+    """The minion asks; the nonce of its request."""
+    cluster.wait_for_slot()
+    sent, _code = cluster.ask("saltform_request.send", verb, environment)
+    assert sent["sent"], sent
+    return str(sent["nonce"])
 
 
 def test_a_minion_on_the_list_asks_for_a_deploy_and_gets_the_outputs_back(
     cluster: Cluster, answers: Callable[[str], dict[str, Any]]
 ) -> None:
     """At its own shell, as documented."""
+    assert cluster.runner("validate", "asked").exit_code == 0  # any verb reads the list
     began = time.time()
-    cluster.run(*command("docs/events.md", "salt-call data.update"))
-    words = command("docs/events.md", "salt-call event.send", staging="asked", consul="base")
-    assert cluster.run(*words).exit_code == 0
-    answer = answers("build-7")
+    words = command("docs/events.md", "salt-call saltform_request.send", staging="asked", consul="base")
+    nonce = cluster.run(*words, "--out=json").tree["local"]["nonce"]
+    answer = answers(nonce)
     assert answer["success"], answer
+    assert set(answer["outputs"]) == {"base"}
     assert answer["outputs"]["base"]["name"] == "base"
     assert answer["outputs"]["base"]["password"] == "(sensitive)"
     found = cluster.listener.wait_for_events([(MASTER, f"saltform/answer/{HOME}")], after_time=began, timeout=60)
     assert [event.data["run"] for event in found.matches] == [answer["run"]]
     assert cluster.newest_run("asked")["author"] == f"minion {HOME}"
-    # The request is used up by its run.
-    cluster.ask("event.send", "saltform/request/deploy", environment="asked", request="build-7")
-    again = answers("build-7")
-    assert (again["success"], again["error"]["type"]) == (False, "NotAllowed")
+    # The request is used up by its run: the same event once more starts nothing.
+    cluster.ask("event.send", "saltform/request/deploy", environment="asked", components="base", nonce=nonce)
+    answers(ask_for(cluster, "plan", "asked"))  # which is refused, and was sent later
     assert len(cluster.runs("asked")) == 1
+
+
+def test_a_minion_asks_by_hand_as_documented(cluster: Cluster, answers: Callable[[str], dict[str, Any]]) -> None:
+    """Where only a shell and Salt are."""
+    cluster.wait_for_slot()
+    [script] = re.findall(r"```sh\n(.*?)```", Path("docs/events.md").read_text(), re.DOTALL)
+    script = script.replace("staging", "asked").replace("salt-call", " ".join(cluster.command("salt-call")))
+    done = subprocess.run(
+        ["sh", "-eu", "-c", script + "\necho $nonce"], capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr
+    answer = answers(done.stdout.split()[-1])
+    assert "consul" in str(answer["error"]), answer  # which `asked` doesn't have: the request itself was good
+    assert answer["error"]["type"] == "UnknownName"
 
 
 @pytest.mark.parametrize(("verb", "environment"), [("deploy", "quiet"), ("plan", "asked"), ("approve", "asked")])
@@ -93,18 +126,28 @@ def test_what_a_minion_is_not_on_the_list_for_is_refused(
     cluster: Cluster, answers: Callable[[str], dict[str, Any]], verb: str, environment: str
 ) -> None:
     before = len(cluster.runs(environment))
-    ask_for(cluster, verb, f"refused-{verb}", environment=environment)
-    answer = answers(f"refused-{verb}")
+    answer = answers(ask_for(cluster, verb, environment))
     assert (answer["success"], answer["error"]["type"]) == (False, "NotAllowed"), answer
     assert len(cluster.runs(environment)) == before
 
 
-def test_a_request_that_says_it_is_approved_waits_for_a_person(
+def test_a_request_with_more_than_it_may_say_is_refused_and_without_it_waits_for_a_person(
     cluster: Cluster, answers: Callable[[str], dict[str, Any]]
 ) -> None:
     claims = {"approve": True, "approved_by": ["ann"], "author": "ann", "yes": True, "id": "someone-else"}
-    ask_for(cluster, "deploy", "approved-already", environment="asked-guarded", **claims)
-    answer = answers("approved-already")
+    nonce = "n-approved-already"
+    lines = "\n".join(("deploy", "asked-guarded", "", nonce))
+    cluster.ask("data.update", "saltform_request", hashlib.sha256(lines.encode()).hexdigest())
+    given = {"environment": "asked-guarded", "nonce": nonce}
+    cluster.wait_for_slot()
+    cluster.ask("event.send", "saltform/request/deploy", **given, **claims)
+    refused = answers(nonce)
+    assert (refused["retcode"], refused["success"]) == (1, False), refused
+    assert "is no part of a request" in refused["error"]["detail"]
+    assert cluster.runs("asked-guarded") == []
+    cluster.wait_for_slot()
+    cluster.ask("event.send", "saltform/request/deploy", **given)
+    answer = answers(nonce)
     assert (answer["retcode"], answer["success"]) == (3, False), answer
     run = cluster.newest_run("asked-guarded")
     assert (run["author"], run["status"]) == (f"minion {HOME}", "waiting")

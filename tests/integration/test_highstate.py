@@ -97,3 +97,44 @@ def test_an_error_is_a_result_with_a_comment(cluster: Cluster) -> None:
     (result,) = cluster.apply("mistaken")
     assert (result["result"], result["changes"]) == (False, {})
     assert "Did you mean 'base'?" in result["comment"]
+
+
+SALTS_OWN = [
+    {"order": 1},
+    {"failhard": False},
+    {"onlyif": "true"},
+    {"unless": "false"},
+    {"retry": {"attempts": 2, "interval": 1}},
+    {"fire_event": True},
+    {"reload_modules": True},
+    {"umask": "022"},
+    {"saltenv": "base"},
+    {"aggregate": True},
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "unknown", "said"),
+    [
+        ("present", {"preserve_dat": False}, "present has no such argument. Did you mean 'preserve_data'?"),
+        ("present", {"test": True}, "present has no such argument."),
+        ("absent", {"preserved_data": False}, "Did you mean 'preserve_data'?"),
+        ("output", {"match": "x"}, "Did you mean 'matches'?"),
+    ],
+)
+def test_salts_own_keywords_work_and_any_other_is_refused(
+    cluster: Cluster, function: str, unknown: dict[str, Any], said: str
+) -> None:
+    """Also where the state watches: Salt calls it a second time then, as a watcher."""
+    name = "keywords/base.name" if function == "output" else "keywords/base"
+    watch = {"watch": [{"test": "trigger"}]}
+    trigger = {"test.succeed_with_changes": []}
+    cluster.write_sls("refused", {"trigger": trigger, name: {f"{RESOURCE}.{function}": [watch, *SALTS_OWN, unknown]}})
+    before = len(cluster.runs("keywords"))
+    refused = next(result for result in cluster.apply("refused") if result["__id__"] == name)
+    assert (refused["result"], refused["changes"]) == (False, {})
+    assert said in refused["comment"]
+    assert len(cluster.runs("keywords")) == before
+    if function == "present":
+        cluster.write_sls("taken", {"trigger": trigger, name: {f"{RESOURCE}.present": [watch, *SALTS_OWN]}})
+        assert outcomes(cluster.apply("taken")) == [True, True]

@@ -1,7 +1,8 @@
-"""The three ways to install, each in a Python of its own that has Salt and not this checkout."""
+"""The ways to install, each in a Python of its own that has Salt and not this checkout."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -63,20 +64,32 @@ class Install:
             "saltform": {"state_dir": str(self.folder / "state"), "modules": [str(self.folder / "modules")]},
         }
 
-    def run(self, *words: str) -> str:
+    def run(self, *words: str, may_fail: bool = False) -> str:
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         command = [str(self.python), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, cwd=self.folder, env=env)
-        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+        assert may_fail or done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    def salt(self, script: str, *words: str) -> str:
+    def worker(self, wheel: str, digest: str) -> None:
+        """Pillar that makes this host a worker with this wheel."""
+        settings = {"root": str(self.folder / "host"), "wheel": {"source": f"salt://wheels/{wheel}", "hash": digest}}
+        tree = {"base": {"*": ["infrastructure", "worker"]}}
+        (self.folder / "pillar" / "top.sls").write_text(yaml.safe_dump(tree))
+        (self.folder / "pillar" / "worker.sls").write_text(yaml.safe_dump({"worker": settings}))
+
+    def apply(self, sls: str) -> dict[str, dict[str, Any]]:
+        """`state.apply`, whether it went well or not."""
+        told = json.loads(self.salt("salt-call", "--local", "state.apply", sls, "--out=json", may_fail=True))["local"]
+        assert isinstance(told, dict), told
+        return {result["__id__"]: result for result in told.values()}
+
+    def salt(self, script: str, *words: str, may_fail: bool = False) -> str:
         code = f"import salt.scripts; salt.scripts.{FUNCTIONS[script]}()"
-        return self.run("-c", code, "-c", str(self.folder / "etc"), *words)
+        return self.run("-c", code, "-c", str(self.folder / "etc"), *words, may_fail=may_fail)
 
 
-def by_wheel(folder: Path) -> Install:
-    install = Install(folder, with_pip=True)
+def built_wheel(folder: Path) -> Path:
     build = "from setuptools import build_meta as b; import sys; b.build_wheel(sys.argv[1])"
     dist = folder / "dist"
     # From a copy: a build must not leave its traces in the checkout.
@@ -87,7 +100,28 @@ def by_wheel(folder: Path) -> Install:
         shutil.copy(ROOT / name, source)
     subprocess.run([sys.executable, "-c", build, str(dist)], cwd=source, check=True, capture_output=True)
     (wheel,) = dist.glob("*.whl")
+    return wheel
+
+
+def by_wheel(folder: Path) -> Install:
+    install = Install(folder, with_pip=True)
+    wheel = built_wheel(folder)
     install.run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-cache-dir", str(wheel))
+    return install
+
+
+def by_worker_state(folder: Path) -> Install:
+    """`state.apply terraform`, with the wheel in a file root of the master."""
+    wheel = built_wheel(folder)
+    files = folder / "files"
+    (files / "wheels").mkdir(parents=True)
+    shutil.copy(wheel, files / "wheels")
+    install = Install(folder, with_pip=True, file_roots={"base": [str(ROOT / "salt"), str(files)]})
+    install.worker(wheel.name, hashlib.sha256(wheel.read_bytes()).hexdigest())
+    first, second = install.apply("terraform"), install.apply("terraform")
+    assert first["worker package"]["result"] and second["worker package"]["result"], first
+    assert second["worker package"]["changes"] == {}
+    shutil.rmtree(folder / "root" / "cache" / "extmods", ignore_errors=True)
     return install
 
 
@@ -105,7 +139,9 @@ def by_module_dirs(folder: Path) -> Install:
     return install
 
 
-@pytest.fixture(scope="module", params=[by_wheel, by_file_root, by_module_dirs], ids=lambda way: way.__name__)
+@pytest.fixture(
+    scope="module", params=[by_wheel, by_worker_state, by_file_root, by_module_dirs], ids=lambda way: way.__name__
+)
 def install(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Install:
     made: Install = request.param(tmp_path_factory.mktemp("install"))
     return made
@@ -119,8 +155,8 @@ def test_everything_is_there_and_works_together(install: Install) -> None:
     assert "web" in shown and "outputter" not in shown
     told = install.salt("salt-call", "--local", "terraform.output", "staging/web", "name", "--out=json")
     assert json.loads(told)["local"] == "web"
-    pillar = json.loads(install.salt("salt-call", "--local", "pillar.items", "unmask=True", "--out=json"))["local"]
-    assert pillar["terraform"]["staging"]["web"]["name"] == "web"
+    pillar = json.loads(install.salt("salt-call", "--local", "pillar.raw", "terraform", "--out=json"))["local"]
+    assert pillar["staging"]["web"]["name"] == "web"
     single = install.salt(
         "salt-call", "--local", "state.single", "terraform_resource.present", "name=staging/web", "--out=json"
     )
@@ -131,3 +167,24 @@ def test_everything_is_there_and_works_together(install: Install) -> None:
 def test_the_engine_is_the_installed_one(install: Install) -> None:
     where = install.run("-c", "import saltform; print(saltform.__file__)").strip()
     assert where.startswith(str(install.folder))
+
+
+def test_a_wheel_that_is_not_the_one_pillar_names_is_not_installed(tmp_path: Path) -> None:
+    """Whoever can write to a file root of the master can't bring a package of their own."""
+    files = tmp_path / "files" / "wheels"
+    files.mkdir(parents=True)
+    (files / "saltform-9.9-py3-none-any.whl").write_bytes(b"somebody else's")
+    install = Install(tmp_path, with_pip=True, file_roots={"base": [str(ROOT / "salt"), str(tmp_path / "files")]})
+    install.worker("saltform-9.9-py3-none-any.whl", "0" * 64)
+    result = install.apply("terraform")["worker package"]
+    assert result["result"] is False
+    assert "computed checksum did NOT match" in result["changes"]["stderr"]
+
+
+def test_a_host_without_the_package_and_without_a_wheel_is_told_how_to_get_one(tmp_path: Path) -> None:
+    install = Install(tmp_path, file_roots={"base": [str(ROOT / "salt")]})
+    tree = {"worker": {"root": str(tmp_path / "host")}}
+    (tmp_path / "pillar" / "infrastructure.sls").write_text(yaml.safe_dump(tree))
+    result = install.apply("terraform")["worker package"]
+    assert result["result"] is False
+    assert "make wheel" in result["comment"]

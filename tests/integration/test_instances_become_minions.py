@@ -1,6 +1,8 @@
 """A real apply brings a real minion up: its token lets it in, what needs it waits for its highstate, a drift check
 looks at both, and a destroy takes its key away. Terraform, aws provider, master and minion are real, and so is the
 module, one of terraform/modules; the cloud is the emulator. One life, told in the order of the tests.
+
+Before Salt 3008 no token gets through: the deploy is refused until the master says that a person accepts keys.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from saltform.operations.fleet import drift as fleet_drift
 from saltform.report import text
 from saltform.runlog import RunLog
 from tests.support import machines
-from tests.support.cluster import ROOT, Cluster, Ended, data, wait_for
+from tests.support.cluster import ROOT, SALT, Cluster, Ended, data, wait_for
 
 MINION = "host-1"
+TOKENS_GET_THROUGH = SALT >= 3008
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +62,7 @@ def hosted(master: Any, cluster_files: Cluster, hive: RunningHive, configured: P
     module = cluster.folder / "modules" / "hosts"
     shutil.copytree(ROOT / "terraform" / "modules" / "hera-framework", module, dirs_exist_ok=True)
     ec2 = hive.client("ec2")
-    [network], [subnet] = ec2.describe_vpcs()["Vpcs"], ec2.describe_subnets()["Subnets"]
+    [network], subnet = ec2.describe_vpcs()["Vpcs"], ec2.describe_subnets()["Subnets"][0]
     path = cluster.pillar / "infrastructure.sls"
     tree = yaml.safe_load(path.read_text())
     provider = {"kind": "aws", "endpoint": hive.endpoint, "region": hive.region, "ca": str(hive.ca or "")}
@@ -92,7 +95,21 @@ def hosted(master: Any, cluster_files: Cluster, hive: RunningHive, configured: P
 
 
 @pytest.fixture(scope="module")
-def deployed(hosted: Cluster) -> Ended:
+def let_in(hosted: Cluster) -> Ended | None:
+    """Somebody accepts the key, where no token does it. What a deploy said before that."""
+    if TOKENS_GET_THROUGH:
+        return None
+    refused = hosted.runner("deploy", "hosted")
+    hosted.accepted_by_hand.add(MINION)
+    path = hosted.master_config / "master"
+    settings = yaml.safe_load(path.read_text())
+    settings["saltform"]["keys"] = "manual"
+    path.write_text(yaml.safe_dump(settings))
+    return refused
+
+
+@pytest.fixture(scope="module")
+def deployed(hosted: Cluster, let_in: Ended | None) -> Ended:
     ended = hosted.runner("deploy", "hosted")
     assert ended.exit_code == 0, ended.stdout + ended.stderr
     return ended
@@ -109,21 +126,27 @@ def keys(master: Any) -> list[str]:
     return [path.parent.name for path in Path(master.config["pki_dir"]).rglob(MINION)]
 
 
-def ask(cluster: Cluster, verb: str, *arguments: str) -> dict[str, Any]:
+def ask(cluster: Cluster, verb: str, *arguments: str, **options: Any) -> dict[str, Any]:
     """What a verb of the runner returns. No process is started for asking."""
     import salt.config
     import salt.runner
 
-    options = salt.config.master_config(str(cluster.master_config / "master"))
-    asked = {"arg": list(arguments), "kwarg": {}, "__user__": getpass.getuser()}
-    with salt.runner.RunnerClient(options) as client:
+    master = salt.config.master_config(str(cluster.master_config / "master"))
+    asked = {"arg": list(arguments), "kwarg": options, "__user__": getpass.getuser()}
+    with salt.runner.RunnerClient(master) as client:
         returned: dict[str, Any] = client.low(f"infrastructure.{verb}", asked, print_event=False)
     assert "error" not in returned, returned["error"]
     return returned
 
 
-def drift(cluster: Cluster) -> dict[str, Any]:
-    return ask(cluster, "drift", "hosted", "hosts")
+def drift(cluster: Cluster, **options: Any) -> dict[str, Any]:
+    return ask(cluster, "drift", "hosted", "hosts", **options)
+
+
+@pytest.mark.skipif(TOKENS_GET_THROUGH, reason="Salt 3008 lets tokens through")
+def test_before_3008_a_deploy_that_waits_for_tokens_is_refused(let_in: Ended) -> None:
+    assert let_in.exit_code == 1
+    assert "older than 3008" in let_in.stdout and "saltform: {keys: manual}" in let_in.stdout
 
 
 def test_an_instance_becomes_a_minion_and_what_needs_it_waits(
@@ -137,7 +160,7 @@ def test_an_instance_becomes_a_minion_and_what_needs_it_waits(
     held = hosted.runner("keys", "hosted")
     assert held.exit_code == 0, held.stdout
     found = held.tree["components"]["hosts"][MINION]
-    assert (found["instance"], found["token"].split()[0]) == (instance, "used")
+    assert (found["instance"], found["token"].split()[0]) == (instance, "used" if TOKENS_GET_THROUGH else "good")
     with contextlib.closing(RunLog(hosted.layout.runlog)) as log:
         on_record = {step.component: step for step in log.steps(deployed.tree["run"])}
     assert on_record["app"].started >= on_record["hosts"].ended
@@ -166,6 +189,28 @@ def test_drift_of_the_instance_and_of_its_minion_is_one_report(
         assert f"{MINION}: file.managed {configured}" in said
         assert 'tags.Name: "host-1" → "by hand"' in said
         assert "hush-hush" not in said  # what is in its files is the minion's
+
+
+def test_healing_the_instance_leaves_its_minion_alone_unless_that_is_asked_for(
+    hosted: Cluster, hive: RunningHive, instance: str, configured: Path
+) -> None:
+    """After the test before: a tag and a file are not as they should be, and `converge` has `highstate: True`."""
+    healed = drift(hosted, heal=True)
+    assert healed["healed"]["steps"]["hosts"]["status"] == "applied", healed
+    [tags] = [
+        item["Tags"] for each in hive.client("ec2").describe_instances()["Reservations"] for item in each["Instances"]
+    ]
+    assert {"Key": "Name", "Value": MINION} in tags
+    assert configured.read_text() == "hush-hush\n"
+    assert (healed["retcode"], healed["success"]) == (2, True)
+    [line] = healed["still"]["hosts"]
+    assert line.startswith(f"{MINION}: file.managed {configured}")
+    assert "hush-hush" not in json.dumps(healed)
+
+    with_minions = drift(hosted, heal=True, minions=True)
+    assert (with_minions["retcode"], with_minions["still"]) == (0, {}), with_minions
+    assert configured.read_text() != "hush-hush\n"
+    assert drift(hosted)["retcode"] == 0
 
 
 def test_a_minion_that_does_not_answer_is_unknown(

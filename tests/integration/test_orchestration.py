@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.support.cluster import Cluster, Ended
 from tests.support.documented import command
 
@@ -58,3 +60,48 @@ def test_a_drift_check_is_a_step_with_its_states_synced_before(cluster: Cluster)
     assert ended.exit_code == 0, ended
     assert cluster.newest_run("orchestrated")["verb"] == "drift"
     assert orchestrate(cluster, "orchestrate.drift").exit_code != 0
+
+
+def deployed(cluster: Cluster, environment: str) -> set[str]:
+    """Names of the components that have resources."""
+    found = cluster.state_dir.glob(f"states/{environment}/*/terraform.tfstate")
+    return {path.parent.name for path in found if '"terraform_data"' in path.read_text()}
+
+
+@pytest.fixture(scope="module")
+def orch(cluster: Cluster) -> Cluster:
+    """A cluster whose environment `orch` is up; the last test here destroys some of it."""
+    assert cluster.runner("deploy", "orch").exit_code == 0
+    assert deployed(cluster, "orch") == {"one", "two", "three"}
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("sls", "given", "said"),
+    [
+        ("orchestrate.destroy", {"component": "three", "yes": True}, "Did you mean 'components'?"),
+        ("orchestrate.drift", {"evry": "1h"}, "Did you mean 'every'?"),
+        ("orchestrate", {"parallel": 2}, "Did you mean 'parallelism'?"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_nearest_name_and_nothing_runs(
+    orch: Cluster, sls: str, given: dict[str, object], said: str
+) -> None:
+    before = len(orch.runs("orch"))
+    ended = orchestrate(orch, sls, **({"environment": "orch"} | given))
+    assert ended.exit_code == 1, ended
+    assert said in ended.stdout
+    assert deployed(orch, "orch") == {"one", "two", "three"}
+    assert len(orch.runs("orch")) == before
+
+
+def test_the_arguments_of_the_verb_are_passed_on(orch: Cluster) -> None:
+    dry = orchestrate(orch, "orchestrate.destroy", environment="orch", yes=True, dry_run=True)
+    assert dry.exit_code == 0, dry
+    assert deployed(orch, "orch") == {"one", "two", "three"}
+    some = {"components": ["three"], "wait": "1m", "only": True, "on_error": "continue"}
+    ended = orchestrate(orch, "orchestrate.destroy", environment="orch", yes=True, **some)
+    assert ended.exit_code == 0, ended
+    assert deployed(orch, "orch") == {"one", "two"}
+    assert orchestrate(orch, "orchestrate.deploy", environment="orch", dry_run=True).exit_code == 0
+    assert deployed(orch, "orch") == {"one", "two"}

@@ -98,3 +98,30 @@ def test_the_author_is_whoever_is_at_the_shell(cluster: Cluster, sudo: str, auth
     words = ("infrastructure.plan", "staging", "__pub_user=mallory", "__user__=mallory", "__jid__=1")
     assert cluster.run("salt-run", *words, "--out=json", env={"SUDO_USER": sudo} if sudo else {}).exit_code == 2
     assert cluster.newest_run("staging")["author"] == author
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "%s" and "salt-run" in sys.argv[0]:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "salts_word"), [("saltform.bridge.runner", ""), ("salt.netapi", "the module called exit()")]
+)
+def test_an_interrupt_before_the_verb_begins_is_130(cluster: Cluster, tmp_path, imported, salts_word):
+    """Ctrl-C while the engine is imported, or before that: Salt's loader imports all runners (`auth` imports
+    `salt.netapi`), takes the exit of Salt's own handler for a broken runner, and goes on."""
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTED % imported)
+    ended = cluster.run("salt-run", "infrastructure.history", "staging", env={"PYTHONPATH": str(tmp_path)})
+    assert ended.exit_code == 130, ended.stdout + ended.stderr
+    assert "history was cancelled before it began" in ended.stdout
+    assert salts_word in ended.stderr
+    assert salts_word or "Traceback" not in ended.stdout + ended.stderr

@@ -47,6 +47,8 @@ def hurried(tree, webhook):
         job["seconds"] = 3
     tree["schedule"]["saltform drift staging"]["kwargs"] |= {"every": "2s", "over": "1s"}
     tree["saltform_notify"]["webhook"] = webhook
+    misspelt = {"function": "infrastructure.drift", "kwargs": {"environment": "staging", "evry": "2s"}, "seconds": 3}
+    tree["schedule"]["misspelt"] = misspelt
     return tree
 
 
@@ -67,6 +69,7 @@ def test_the_example_checks_keeps_results_and_tells_only_of_changes(factories, t
         wait_for(lambda: any(item["status"] == "clean" for item in told), 90)
         seen = len(checks(files))
         wait_for(lambda: len(checks(files)) >= seen + 2, 90)
+    assert "drift has no such argument. Did you mean 'every'?" in Path(daemon.config["log_file"]).read_text()
     assert [item["status"] for item in told if item["component"] == "base"].count("clean") == 1, told
     assert all(run["status"] == "done" for run in checks(files)[1:])
     assert told[-1]["text"].startswith("staging/base is clean")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import getpass
 import json
 import os
@@ -12,12 +13,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from saltform.layout import Layout
+from saltform.operations.requests.slots import SLOTS
 from saltform.runlog import RunLog
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +29,9 @@ MASTER = "integration"
 HOME = "home.example.org"  # the master's own minion, where the states are
 API_SECRET = "an-integration-secret"
 TIMEOUT = 240
+SALT = int(version("salt").split(".")[0])
+# What pillar.items takes to show values; before 3008 it always does.
+UNMASKED = ["unmask=True"] if SALT >= 3008 else []
 
 DATA = """
 variable "name" { type = string }
@@ -49,6 +55,12 @@ resource "terraform_data" "this" {
 }
 """
 MODULES = {"data": DATA, "shell": SHELL}
+COUNTER = """#!py
+def run():
+    with open("{}", "a") as counter:
+        counter.write("once more\\n")
+    return {{}}
+"""
 
 
 def data(name: str, **more: Any) -> dict[str, Any]:
@@ -62,7 +74,10 @@ def shell(command: str, **more: Any) -> dict[str, Any]:
 def environments(folder: Path) -> dict[str, Any]:
     """Each test file has environments of its own, so that none waits for another's."""
     pair = {"base": data("base"), "app": data("app", needs=["base"])}
-    seen = {"base": data("base", targets=f"{HOME} or web-*", outputs={"password": {"targets": [HOME, "vault-1"]}})}
+    seen = {
+        "base": data("base", targets=f"{HOME} or web-*", outputs={"password": {"targets": [HOME, "vault-1"]}}),
+        "vault": data("vault", outputs={"password": {"targets": "I@vault:role:server"}}),
+    }
     components = {
         "staging": pair,
         "json": pair,
@@ -75,13 +90,18 @@ def environments(folder: Path) -> dict[str, Any]:
         "wrong": {"base": {"module": "dta", "varibles": {}}},
         "states": pair | {"watcher": data("watcher"), "late": data("late")},
         "absent": pair,
+        "keywords": {"base": data("base")},
         "pillar": seen,
         "orchestrated": pair,
+        "orch": {name: data(name) for name in ("one", "two", "three")},
         "minions": {"base": data("base", targets=HOME)},
         "api": pair,
         "async": pair,
         "quiet": pair,
         "modules": pair,
+        "owned": pair,
+        "counted": {"base": data("base")},
+        "scheduled": {"base": data("base")},
     }
     promoted = {"promoted_from": "staging", "components": {"base": {"variables": {"name": "production"}}}}
     one = {"base": data("base")}
@@ -99,10 +119,12 @@ def environments(folder: Path) -> dict[str, Any]:
 
 
 def roles() -> dict[str, Any]:
-    """Whoever runs the tests and the users of the other tests may all; in `guarded` each role has its user."""
+    """Whoever runs the tests and the users of the other tests may all; in two environments each role has its user."""
     users = {"viewer": "vic", "planner": "paul", "deployer": "dora", "approver": "@approvers"}
+    granted = {role: {"guarded": [user], "owned": [user]} for role, user in users.items()}
+    granted["deployer"] |= {"modules": ["sudo_jo"], "scheduled": ["schedule"]}
     return {
-        **{role: {"guarded": [user]} for role, user in users.items()},
+        **granted,
         "admin": {"*": ["alice", "Reactor", getpass.getuser()]},
     }
 
@@ -129,23 +151,34 @@ class Cluster:
         self.state_dir = folder / "saltform"
         self.sls = folder / "sls"
         self.pillar = folder / "pillar"
+        self.lax = folder / "lax"
         self.master_config = Path()
         self.minion_config = Path()
         self.listener: Any = None
         self.api_port = 0
+        self.accepted_by_hand: set[str] = set()  # further minions whose keys a person would accept
         for name, text in MODULES.items():
             (folder / "modules" / name).mkdir(parents=True)
             (folder / "modules" / name / "main.tf").write_text(text)
         self.sls.mkdir()
         self.pillar.mkdir()
-        who = f"{MASTER}* or {HOME}"
-        self._write(self.pillar / "top.sls", {"base": {who: [{"match": "compound"}, "infrastructure"]}})
+        who = f"{MASTER}* or {HOME} or *.{HOME}"
+        top = {who: [{"match": "compound"}, "infrastructure"], HOME: ["counter"]}
+        self._write(self.pillar / "top.sls", {"base": top})
+        self.compilations = folder / "compilations"
+        (self.pillar / "counter.sls").write_text(COUNTER.format(self.compilations))
         tree = {
             "environments": environments(folder),
             "roles": roles(),
             "groups": {"approvers": ["ann", "abe", "dora"]},
         }
         self._write(self.pillar / "infrastructure.sls", {"infrastructure": tree})
+        # A second pillar environment, in which everybody is what in the first one nobody is.
+        self._write(folder / "pillar-dev" / "top.sls", {"dev": {"*": ["vault"]}})
+        self._write(folder / "pillar-dev" / "vault.sls", {"vault": {"role": "server"}})
+        # Another pillar environment, which the home isn't configured to use: everybody may do all in it.
+        self._write(self.lax / "top.sls", {"lax": {HOME: ["infrastructure"]}})
+        self._write(self.lax / "infrastructure.sls", {"infrastructure": tree | {"roles": None}})
 
     @property
     def layout(self) -> Layout:
@@ -159,6 +192,9 @@ class Cluster:
             "enable_fqdns_grains": False,
         }
 
+    def home_settings(self) -> dict[str, Any]:
+        return {**self.settings(), "pillarenv": "base"}
+
     def master_settings(self) -> dict[str, Any]:
         from pytestshellutils.utils import ports
 
@@ -169,19 +205,25 @@ class Cluster:
         return {
             **self.settings(),
             **keys,
-            "file_roots": {"base": [str(self.sls), str(ROOT / "salt")]},
-            "pillar_roots": {"base": [str(self.pillar)]},
+            "file_roots": {"base": [str(self.sls), str(ROOT / "salt")], "lax": [str(self.sls)]},
+            "pillar_roots": {
+                "base": [str(self.pillar)],
+                "dev": [str(self.folder / "pillar-dev")],
+                "lax": [str(self.lax)],
+            },
             "ext_pillar": [{"terraform_outputs": {}}],
             "reactor": [*keys["reactor"], *requests["reactor"], {"test/deploy": [str(self.sls / "react.sls")]}],
             "open_mode": False,  # keys are accepted as on a real master
             "worker_threads": 3,
+            "peer": {HOME: [r"terraform\..*", r"state\..*"]},
             "peer_run": {HOME: [r"infrastructure\.approve$"]},
             "netapi_enable_clients": ["runner", "runner_async", "local"],
             "rest_cherrypy": {"host": "127.0.0.1", "port": self.api_port, "disable_ssl": True},
             "sharedsecret": API_SECRET,
             "external_auth": {
                 "sharedsecret": dict.fromkeys(
-                    ("alice", "vic", "paul", "dora", "ann", "abe", "root"), ["@runner", "terraform.*"]
+                    ("alice", "vic", "paul", "dora", "ann", "abe", "root"),
+                    ["@runner", "terraform.*", "state.apply", "pillar.items"],
                 )
             },
         }
@@ -219,6 +261,11 @@ class Cluster:
         finally:
             runlog.close()
 
+    def wait_for_slot(self) -> None:
+        """Until the home minion may ask for something again: what was refused keeps its slot for a while."""
+        folder = self.layout.requests_of(HOME)
+        wait_for(lambda: any(_is_free(folder / name) for name in SLOTS))
+
     def newest_run(self, environment: str) -> dict[str, Any]:
         return self.runs(environment)[0]
 
@@ -229,6 +276,14 @@ class Cluster:
         with salt.client.LocalClient(str(self.master_config / "master")) as client:
             jobs = client.cmd(HOME, function, arguments, timeout=TIMEOUT, kwarg=options, full_return=True)
         return jobs[HOME]["ret"], jobs[HOME]["retcode"]
+
+    def ask_as(self, user: str, function: Any, *arguments: Any, job: Any = (), **options: Any) -> Any:
+        """What a job returned that a user of `external_auth` sent; `job` is what the request says beside the call."""
+        import salt.client
+
+        login = {"username": user, "password": API_SECRET, "eauth": "sharedsecret"}
+        with salt.client.LocalClient(str(self.master_config / "master")) as client:
+            return client.cmd(HOME, function, arguments, timeout=TIMEOUT, kwarg=options, **login, **dict(job))[HOME]
 
     def apply(self, *sls: str, **options: Any) -> list[dict[str, Any]]:
         """The results of `state.apply SLS`, or of a highstate, in the order in which they ran."""
@@ -253,6 +308,17 @@ class Cluster:
     def _write(path: Path, tree: Mapping[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(dict(tree), sort_keys=False))
+
+
+def _is_free(slot: Path) -> bool:
+    if not slot.exists():
+        return True
+    with slot.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
 
 
 def wait_for(what: Callable[[], Any], seconds: float = 120.0) -> Any:

@@ -9,6 +9,20 @@ from typing import Any
 
 from saltform.fleet import ACCEPTED, PENDING, Answer, Target
 
+# A module with an instance for each minion, as far as Terraform can tell.
+HOSTS = """
+variable "minions" { type = list(string) }
+variable "minion_tokens" {
+  type      = map(string)
+  sensitive = true
+}
+resource "terraform_data" "host" {
+  for_each = toset(var.minions)
+  input    = each.key
+}
+output "minions" { value = { for id, host in terraform_data.host : id => host.id } }
+"""
+
 
 class MemoryFleet:
     """`held` is id → (state of its key, the key). A function of `answers` gets the id, and gives what it returns."""
@@ -32,6 +46,10 @@ class MemoryFleet:
     def keys(self) -> Mapping[str, str]:
         return {minion: state for minion, (state, _key) in self.held.items()}
 
+    def matched(self, target: Target) -> frozenset[str]:
+        fits = (lambda minion: fnmatchcase(minion, target)) if isinstance(target, str) else target.__contains__
+        return frozenset(minion for minion, state in self.keys().items() if state == ACCEPTED and fits(minion))
+
     def public_key(self, minion: str) -> str:
         return self.held.get(minion, ("", ""))[1]
 
@@ -53,11 +71,7 @@ class MemoryFleet:
         cancel: Event,
         arguments: tuple[str, ...] = (),
     ) -> Mapping[str, Answer | None]:
-        wanted = [
-            minion
-            for minion, state in self.keys().items()
-            if state == ACCEPTED and (fnmatchcase(minion, target) if isinstance(target, str) else minion in target)
-        ]
+        wanted = sorted(self.matched(target))
         self.asked.append((function, tuple(wanted)))
         says = self.answers.get(function, lambda _minion: True)
         return {minion: Answer(says(minion)) if minion in self.here else None for minion in wanted}

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.support.hive_world import HiveWorld
 from tests.support.world import World
 
 ROOT = Path(__file__).parents[2]
+LONG = 120.0  # seconds
 
 
 def told_of(world: World, verb: str, options: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -47,6 +50,22 @@ def start(world: World, verb: str, options: dict[str, Any] | None = None) -> sub
         stderr=subprocess.DEVNULL,
         text=True,
     )
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """The first true answer; `what` says in a failure what was waited for."""
+    deadline = time.monotonic() + LONG
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.05)
+    return found
+
+
+def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """What the verb returned."""
+    stdout, _ = process.communicate(timeout=LONG)
+    returned: dict[str, Any] = json.loads(stdout)
+    return returned
 
 
 def main(home: str, told: dict[str, Any]) -> None:

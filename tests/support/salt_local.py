@@ -91,7 +91,7 @@ class SaltRun:
             "root_dir": str(folder / "master-root"),
             "cachedir": str(folder / "master-root" / "cache"),
             "user": getpass.getuser(),
-            "file_roots": {"base": [str(ROOT / "salt")]},
+            "file_roots": {"base": [str(folder / "sls"), str(ROOT / "salt")]},
             "pillar_roots": {"base": [str(folder / "pillar")]},
             "runner_dirs": [str(ROOT / "salt" / "_runners")],
             "outputter_dirs": [str(ROOT / "salt" / "_output")],
@@ -103,15 +103,26 @@ class SaltRun:
 
     def orchestrate(self, sls: str, **pillar: Any) -> tuple[int, dict[str, dict[str, Any]]]:
         """The exit code, and state id → result."""
+        code, results = self._orchestrated(sls, pillar)
+        assert isinstance(results, dict), f"{sls}: exit {code}, {results}"
+        return code, {result["__id__"]: result for result in results.values()}
+
+    def refusal(self, sls: str, **pillar: Any) -> str:
+        """Why an SLS was not rendered, so that nothing ran."""
+        code, errors = self._orchestrated(sls, pillar)
+        assert (code, isinstance(errors, list)) == (1, True), f"{sls}: exit {code}, {errors}"
+        return "\n".join(errors)
+
+    def _orchestrated(self, sls: str, pillar: Mapping[str, Any]) -> tuple[int, Any]:
         command = [str(SALT_RUN), "--config-dir", str(self.config_dir), "--out=json", "--log-level=quiet"]
         command += ["state.orchestrate", sls, f"pillar={json.dumps(pillar)}"]
         environment = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=environment)
         try:
-            [results] = json.JSONDecoder().raw_decode(done.stdout[done.stdout.index("{") :])[0]["data"].values()
-            return done.returncode, {result["__id__"]: result for result in results.values()}
+            [data] = json.JSONDecoder().raw_decode(done.stdout[done.stdout.index("{") :])[0]["data"].values()
         except (ValueError, KeyError, AttributeError):
             raise AssertionError(f"{sls}: exit {done.returncode}\n{done.stdout}\n{done.stderr}") from None
+        return done.returncode, data
 
 
 def failed(results: Mapping[str, dict[str, Any]]) -> dict[str, str]:

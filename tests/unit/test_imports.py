@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 OPERATIONS = REPOSITORY / "saltform" / "operations"
 # From the bottom up: a room may import what is on its own level or below, never above.
 LEVELS = [
-    {"errors", "status", "files", "layout", "graph", "schedule", "loader"},
+    {"errors", "status", "files", "layout", "mounts", "graph", "schedule", "loader"},
     {"process"},
     {"config"},
     {"events", "fleet", "tfstate", "runlog", "workers", "limits"},

@@ -4,10 +4,17 @@
 #     boundary:
 #       database_url: postgresql://…   # controllers; from a pillar that only these hosts see
 #       vault_token: …                 # may use the transit keys `root`, `worker-auth` and `recovery`
+#       vault: {scheme: https, ca: /etc/boundary/vault-ca.pem}   # as Vault's own `tls:` is; http where it has none
 #       package: boundary              # or archive: {url: …, hash: …}
 {%- set component = 'boundary' %}
 {%- from 'components/map.jinja' import outputs, options, root, me, environment with context %}
 {%- from 'components/macros.jinja' import program, account, owner, service with context %}
+{%- set vault = {'scheme': 'http', 'ca': ''} %}
+{%- do vault.update(options.get('vault') or {}) %}
+{%- if vault.scheme not in ('http', 'https') or (vault.ca and vault.scheme != 'https') %}
+{{ raise('components:boundary:vault has the scheme ' ~ vault.scheme ~ (' and a CA' if vault.ca else '')
+  ~ ', expected https where Vault has TLS, else http. Write: vault: {scheme: https, ca: PATH}') }}
+{%- endif %}
 {%- set role = 'controller' if me.name in outputs.hosts else 'worker' %}
 
 {{ program('boundary', options, root) }}
@@ -21,7 +28,7 @@ boundary configuration:
     - template: jinja
     - mode: '0640'
     {{- owner('boundary', root) }}
-    - context: {{ {'outputs': outputs, 'me': me, 'environment': environment} | json }}
+    - context: {{ {'outputs': outputs, 'me': me, 'environment': environment, 'vault': vault} | json }}
     - require:
       - file: boundary folder /etc/boundary
 

@@ -52,7 +52,7 @@ class KeptPlans:
         content = self._read(request, FILE)
         if hashlib.sha256(content).hexdigest() != request.plan:
             raise _altered(request, "it is not the file whose digest is on record")
-        write_atomic(plan_file, content)
+        write_atomic(plan_file, content, durable=False)
 
     def meaning(self, request: Request, key: bytes) -> Plan:
         """What was approved, to compare a later plan with."""

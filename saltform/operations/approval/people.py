@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from saltform.config.approval import Approval
+from saltform.config.approval import Approval, person
 from saltform.operations.run.permission import roles_of
 from saltform.operations.run.services import MINION, SHELL, Services
 
@@ -41,7 +41,3 @@ def who_may_approve(services: Services, rule: Approval, asked_by: str, environme
 def is_root(author: str) -> bool:
     """Root, or somebody who became root with sudo: so Salt names whoever is at the master's shell."""
     return author == "root" or author.startswith("sudo_")
-
-
-def person(author: str) -> str:
-    return author.removeprefix("sudo_")

@@ -4,7 +4,7 @@
 2. One person who says no is enough to reject.
 3. An approval counts as long as whoever gave it may give it now: who has lost the right meanwhile doesn't count.
    Root at the master's shell always may; whoever asked for the run may not, where the rule says so. One person is one
-   approval, however often and under whatever name (`sudo_alice` is alice).
+   approval, however often and however spelt (`sudo_alice`, `Alice` and `alice ` are alice).
 4. A request expires, and with it the approvals that it got.
 5. When the clock says that it is before the request or before a decision, nothing can be said about time, and so
    nothing is granted.
@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from saltform.config.approval import Approval
-from saltform.operations.approval.people import Allowed, person
+from saltform.config.approval import Approval, person
+from saltform.operations.approval.people import Allowed
 from saltform.runlog import seconds_between
 from saltform.runlog.approvals import APPROVED, REJECTED, Decision, Request
 

@@ -7,7 +7,7 @@ serial are those of the last good apply, the component is unchanged: nothing is 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltform.config import Component
 from saltform.errors import BinaryError
@@ -16,7 +16,11 @@ from saltform.runlog import ComponentRecord
 from saltform.terraform.binary import Binary, find
 from saltform.tfstate import Head
 from saltform.workspace.fingerprint import digest, fingerprint, release
+from saltform.workspace.modules import Module
 from saltform.workspace.root import Inputs
+
+if TYPE_CHECKING:
+    from saltform.workspace.remote_modules import RemoteModules
 
 
 def find_binary(opened: Opened, component: Component) -> Binary:
@@ -41,7 +45,7 @@ class Known:
         self.services = opened.services
         self.component = component
         self.inputs = inputs
-        self.module = opened.module(component)
+        self._resolved = opened.module(component)
         self._layout = opened.services.layout
         self._where = (component.environment, component.name)
         self._lock_path = self._layout.provider_lock(*self._where)
@@ -59,6 +63,16 @@ class Known:
             self.provider_lock = (record.next_lock or applied).encode()
         else:
             self.provider_lock = self._lock_on_disk
+
+    @cached_property
+    def module(self) -> Module:
+        """With the modules from elsewhere that it calls, if they were fetched before."""
+        return self._remote_modules().kept() if self._resolved.unkept else self._resolved
+
+    def _remote_modules(self) -> RemoteModules:
+        from saltform.workspace.remote_modules import RemoteModules  # most modules call none
+
+        return RemoteModules(self.opened.modules, self._resolved, self.binary.product)
 
     @property
     def record(self) -> ComponentRecord | None:
@@ -94,4 +108,4 @@ class Known:
             return False
         if (record.serial, record.lineage) != (head.serial, head.lineage):
             return False
-        return record.fingerprint == self.fingerprint
+        return not self.module.unkept and record.fingerprint == self.fingerprint

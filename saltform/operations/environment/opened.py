@@ -49,6 +49,7 @@ class Opened:
         self.wait = 0.0  # seconds that a step waits for its component's lock
         self.undoing = False  # a rollback: needs no approval, only a policy's `deny` stops it
         self.earlier: dict[str, tuple[str, str, str]] = {}  # of a run that goes on: host, begin, end of a step
+        self.hosts_before: dict[str, dict[str, str]] = {}  # of a run that goes on: minion → instance when it began
         self.noted: list[str] = []  # what came up on the way and belongs into the run's notes
         self.requests: dict[str, Request] = {}  # of a run that goes on: what awaits approval, and what was said
         self.decisions: list[Decision] = []
@@ -181,7 +182,12 @@ class Opened:
     def component(self, name: str) -> Component:
         if name in self.releases:
             return self.releases[name].component
-        return self.environment.components.get(name) or self.orphans[name]
+        found = self.environment.components.get(name) or self.orphans.get(name)
+        if found is None:  # by its old name, before a rename
+            found = next((item for item in self.environment.components.values() if item.renamed_from == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
 
     def module(self, component: Component) -> Module:
         made_of = self.releases.get(component.name) or self._made_of.get(component.name)
@@ -206,8 +212,7 @@ class Opened:
     def resources(self, name: str) -> list[str]:
         """The addresses of what a component has made."""
         state = self.states.read(self.name, self.stored_as(name))
-        managed = state.resources if state else []
-        return [address for address in managed if not address.startswith("data.") and ".data." not in address]
+        return state.managed if state else []
 
     def inputs(self, component: Component, unknown: Iterable[tuple[str, str]] = ()) -> Inputs:
         """The component's inputs, from the states of what it needs. `unknown` are (component, output) pairs."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from saltform.config import Component
 from saltform.config.backends import decode, encode, place
 from saltform.errors import StateError
-from saltform.files import cannot_write, make_folder
-from saltform.layout import STATE_FILE
+from saltform.files import move, move_folder
+from saltform.layout import ERRORED_FILE, STATE_FILE
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run import auditing
 from saltform.operations.run.services import Services
@@ -33,11 +33,18 @@ def planned_from(opened: Opened, component: Component) -> Path | None:
     return None
 
 
+def read_under(opened: Opened, component: Component) -> str:
+    """The name under which a plan finds the state of a component, as `planned_from` and `as_stored` have it."""
+    for old, _new in renames(opened, [component.name]):
+        if component.backend.type != "local" or planned_from(opened, component) is not None:
+            return old
+    return component.name
+
+
 def as_stored(opened: Opened, component: Component) -> Component:
     """The component with the backend that has its state under its old name, for a plan before it is moved."""
     for old, _new in renames(opened, [component.name]):
-        if opened.records[old].backend:
-            return dataclasses.replace(component, backend=decode(opened.records[old].backend))
+        return dataclasses.replace(component, backend=decode(opened.records[old].backend))
     return component
 
 
@@ -66,13 +73,18 @@ def renamed_since(services: Services, environment: str, moment: str) -> dict[str
 
 
 def _move_state(opened: Opened, old: str, new: str, number: int) -> None:
-    """Move state, provider lock and record. Each move is one rename; done again, it goes on where it stopped."""
+    """Move states, provider lock and record. Each move is one rename; done again, it goes on where it stopped."""
     layout, environment = opened.services.layout, opened.name
-    for source, target in (
-        (layout.provider_lock(environment, old), layout.provider_lock(environment, new)),
-        (layout.states(environment, old), layout.states(environment, new)),
-    ):
-        _move(source, target)
+    aside = layout.earlier_states(environment, new, opened.services.run_id)
+    unstored = layout.errored_state(environment, new)
+    for source in (layout.errored_state(environment, old), layout.workspace(environment, old) / ERRORED_FILE):
+        _refuse_two(source, unstored)
+        _move(source, unstored)
+    _move(layout.provider_lock(environment, old), layout.provider_lock(environment, new))
+    _refuse_two(layout.states(environment, old), layout.states(environment, new) / STATE_FILE)
+    if layout.states(environment, old).exists():
+        move_folder(layout.states(environment, new), aside)  # of an earlier component of this name
+    _move(layout.states(environment, old), layout.states(environment, new))
     opened.services.runlog.rename_component(environment, old, new)
     opened.look_again(old)
     opened.look_again(new)
@@ -84,28 +96,24 @@ def _rename_on_server(opened: Opened, new: str, number: int) -> None:
     record, backend = opened.records[new], opened.component(new).backend
     stored = decode(record.backend)
     if stored.type != "local" and stored.type == backend.type and place(stored) != place(backend):
-        from saltform.operations.states.moving import move  # only where there is a server
+        from saltform.operations.states import moving  # only where there is a server
 
-        moved = move(opened, record, stored, backend)
+        moved = moving.move(opened, record, stored, backend)
         opened.services.runlog.keep_component(
             dataclasses.replace(record, backend=encode(backend), serial=moved.state.serial), number
         )
         opened.look_again(new)
 
 
-def _move(source: Path, target: Path) -> None:
-    if not source.exists():
-        return
-    if (target / STATE_FILE).exists():
+def _refuse_two(source: Path, target: Path) -> None:
+    if source.exists() and target.exists():
         raise StateError(
             "a rename would overwrite a state",
             f"{source} and {target} both exist",
             "remove `renamed_from:`, or destroy one of the two components first",
         )
-    make_folder(target.parent)
-    try:
-        if target.is_dir():
-            target.rmdir()
-        source.rename(target)
-    except OSError as error:
-        raise cannot_write(target, error) from None
+
+
+def _move(source: Path, target: Path) -> None:
+    if source.exists():
+        move(source, target)

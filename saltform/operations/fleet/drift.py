@@ -6,7 +6,7 @@ can't be compiled, is unknown, not clean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from saltform.config import Component
@@ -19,8 +19,25 @@ CHECK = 600.0  # and for its highstate in a test
 CLEAN, DRIFTED, UNKNOWN = "clean", "drifted", "unknown"
 
 
-def look_at_fleet(services: Services, component: Component) -> dict[str, dict[str, Any]]:
-    """Minion → how it stands; nothing for a component that has no minions."""
+def look_at_fleet(
+    services: Services, component: Component, masked: Callable[[str], str] = str
+) -> dict[str, dict[str, Any]]:
+    """Minion → how it stands, in words without secrets; nothing for a component that has no minions."""
+    found = _look_at(services, component)
+    for item in found.values():
+        item |= {"why": masked(item["why"])} if "why" in item else {}
+        for state in item.get("states", ()):
+            state["comment"] = masked(state["comment"])
+    return found
+
+
+def status_of(fleet: Mapping[str, Mapping[str, Any]]) -> str:
+    """How all of them stand together: one that differs is drift, one that is unknown is not clean."""
+    words = {item["status"] for item in fleet.values()}
+    return next((word for word in (DRIFTED, UNKNOWN) if word in words), CLEAN)
+
+
+def _look_at(services: Services, component: Component) -> dict[str, dict[str, Any]]:
     target: Target = component.converge.target if component.converge else component.minions
     if not target:
         return {}

@@ -7,6 +7,8 @@
    once, and not for long: a plan may wait for approval. Only digests are on record.
 3. Whose key is accepted is decided by `accept_key`, by token and id.
 4. After an apply, a key whose instance is gone or was replaced is deleted; after a destroy, all of the component's.
+   Which instances there are is the module's word; which ids are the component's own is on record, and no other key is
+   touched, whatever the module says.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from saltform.config.names import MINION
 from saltform.errors import SaltformError
 from saltform.fleet import ACCEPTED
 from saltform.operations.run import auditing
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from saltform.operations.environment.opened import Opened
     from saltform.operations.step.part import Part
 
+HOSTS = "hosts_before"  # of a step that heals: minion → instance, as it was before its run changed anything
 LIFE = 1800.0  # seconds that a minion has to come after the apply that made its instance
 
 
@@ -34,10 +38,11 @@ def digest(token: str) -> str:
 
 
 def instances(opened: Opened, name: str) -> dict[str, str]:
-    """Minion id → instance, as the module's output says."""
+    """Minion id → instance, as the module's output says. What can't be an id is none."""
     output = opened.outputs(name).get(MINIONS)
     value: Any = output.value if output is not None else {}
-    return {str(minion): str(instance) for minion, instance in value.items()} if isinstance(value, Mapping) else {}
+    said = {str(minion): str(instance) for minion, instance in value.items()} if isinstance(value, Mapping) else {}
+    return {minion: instance for minion, instance in said.items() if MINION.fullmatch(minion)}
 
 
 def propose_tokens(part: Part) -> None:
@@ -72,22 +77,30 @@ def follow_instances(part: Part, before: Mapping[str, str], issued: list[str]) -
     log.limit(issued, now(LIFE))
     there = instances(part.opened, part.component.name)
     here = {token.minion for token in known if token.used and token.digest in issued}
-    replaced = [minion for minion, instance in there.items() if before.get(minion, instance) != instance]
-    gone = sorted(({token.minion for token in known} - set(part.component.minions) | set(before)) - set(there))
-    _delete(part, [*gone, *(minion for minion in replaced if minion not in here)])
+    replaced = {minion for minion, instance in there.items() if before.get(minion, instance) != instance}
+    gone = ({token.minion for token in known} - set(part.component.minions) | set(before)) - set(there)
+    _delete_own(part, known, gone | (replaced - here))
     log.forget(*where, gone)
 
 
 def forget_minions(part: Part) -> None:
     """After a destroy: the keys of exactly this component's minions are deleted."""
     log, where = part.services.runlog.minions, (part.component.environment, part.component.name)
-    minions = log.ids(*where)
-    _delete(part, minions)
-    log.forget(*where, minions)
+    known = log.of_component(*where)
+    _delete_own(part, known, {token.minion for token in known})
+    log.forget(*where, {token.minion for token in known})
 
 
-def _delete(part: Part, minions: Iterable[str]) -> None:
-    doomed = tuple(minions)
+def _own(part: Part, known: Iterable[MinionToken]) -> set[str]:
+    """The ids that this component, and no other, was given a token for. A plan that was never applied gave none."""
+    own = {token.minion for token in known if token.expires}
+    here = (part.component.environment, part.component.name)
+    issued = [token for token in part.services.runlog.minions.of_minions(own) if token.expires]
+    return own - {token.minion for token in issued if (token.environment, token.component) != here}
+
+
+def _delete_own(part: Part, known: Iterable[MinionToken], minions: set[str]) -> None:
+    doomed = tuple(sorted(minions & _own(part, known)))
     if doomed:
         part.tell(f"deleting the keys of {', '.join(doomed)}")
         part.services.fleet.delete(doomed)

@@ -7,7 +7,6 @@ may differ, so it is no reason to promote.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from saltform.config.types import Origin
@@ -17,6 +16,7 @@ from saltform.operations.run.services import Services
 from saltform.report.words import HIDDEN
 from saltform.runlog import ComponentRecord
 from saltform.terraform.init import locked_providers
+from saltform.workspace.folder import FETCHED
 from saltform.workspace.modules import Module, Modules
 
 SAME, DIFFERS = "same", "differs"
@@ -103,7 +103,7 @@ def _module(one: Content, other: Content, modules: Modules) -> Iterator[Entry]:
 
 def _files(one: Module, other: Module) -> list[str]:
     """The files that the other one has more, less or otherwise, each with a sign before it."""
-    here, there = _contents(one.tree), _contents(other.tree)
+    here, there = _contents(one), _contents(other)
     signs = {(True, False): "-", (False, True): "+", (True, True): "~"}
     return [
         f"{signs[path in here, path in there]} {path}"
@@ -112,8 +112,15 @@ def _files(one: Module, other: Module) -> list[str]:
     ]
 
 
-def _contents(tree: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+def _contents(module: Module) -> dict[str, bytes]:
+    """Path → content, of what it calls from elsewhere too, as terraform names the folder that has it."""
+    folders = [("", module.tree)] + ([(f"{FETCHED}/", module.remote)] if module.remote else [])
+    return {
+        f"{prefix}{path.relative_to(folder)}": path.read_bytes()
+        for prefix, folder in folders
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def _providers(one: Content, other: Content) -> Iterator[Entry]:

@@ -4,25 +4,31 @@
 2. No drift: what was checked since it was applied is clean or acknowledged. What was not checked is said.
 3. It has had these releases for as long as the other environment's `promote: {soak: …}` asks for.
 4. The binary that proved a release is still the same: another one has proved nothing.
-5. Its own `health:` holds.
+5. What its modules call from elsewhere (git, a registry) is kept with the release: what a branch stands for by now
+   has proved nothing.
+6. Its own `health:` holds.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from saltform.config import Environment
-from saltform.errors import BinaryError
+from saltform.config.types import Health
+from saltform.errors import EXIT_LOCKED, BinaryError, ModuleError
+from saltform.operations.environment.opened import Opened
 from saltform.operations.fleet.health import unwell
-from saltform.operations.run.resumable import changed
+from saltform.operations.run.resumable import changed_components, meant_to_change
 from saltform.operations.run.services import Services
 from saltform.operations.run.snapshot import RESUMABLE
 from saltform.report.words import duration
 from saltform.runlog import ALL, ComponentRecord, RunRecord
 from saltform.terraform.binary import find
+from saltform.workspace.modules import calls_unkept
 
 _IN_ORDER = ("clean", "acknowledged", "never applied")
 Records = Mapping[str, ComponentRecord]
@@ -45,13 +51,22 @@ def gates(services: Services, source: Environment, records: Records, soak: float
         _whole(source.name, records),
         _drift(services, source.name, records),
         _binaries(services, source.name, records),
+        _modules(services, source.name, records),
     ]
     if soak:
         found.append(_soaked(records, soak))
     if source.health is not None:
         reason = unwell(services, source.health)
-        found.append(Gate("health", not reason, reason or f"every minion of {source.name} says that it is well"))
+        well = f"every minion of {source.name} says that it is well"
+        found.append(Gate("health", not reason, reason or well, _asked(source.health)))
     return found
+
+
+def _asked(health: Health) -> str:
+    """The same question, for a person."""
+    listed = isinstance(health.targets, tuple)
+    target = ["-L", ",".join(health.targets)] if listed else ["-C", str(health.targets)]
+    return shlex.join(["salt", *target, health.function, *health.arguments])
 
 
 def _last_run(services: Services, environment: str) -> Gate:
@@ -72,8 +87,11 @@ def _last_run(services: Services, environment: str) -> Gate:
 
 
 def _changing(services: Services, environment: str) -> Iterator[RunRecord]:
-    """The runs that changed something, the newest first."""
-    return filter(changed, services.runlog.runs(environment, ALL, verbs=RESUMABLE))
+    """The runs that changed something or failed, the newest first: not those that another run kept from starting."""
+    for run in services.runlog.runs(environment, ALL, verbs=RESUMABLE):
+        stopped_early = run.status == "cancelled" or run.exit_code == EXIT_LOCKED
+        if meant_to_change(run) and not (stopped_early and not changed_components(services, run)):
+            yield run
 
 
 def _whole(environment: str, records: Records) -> Gate:
@@ -108,6 +126,20 @@ def _binaries(services: Services, environment: str, records: Records) -> Gate:
         if f"{binary.product} {binary.version}" != proved:
             other.append(f"{name} was proved with {proved}, there is {binary.product} {binary.version} now")
     return Gate("binary", not other, ", ".join(other) or "as proved", f"salt-run infrastructure.deploy {environment}")
+
+
+def _modules(services: Services, environment: str, records: Records) -> Gate:
+    """Releases of earlier versions have only what their modules call by `../` paths."""
+    modules, missing = Opened.modules_of(services), []
+    for name, record in records.items():
+        made_of = services.runlog.release(record.release)["module"]
+        try:
+            if calls_unkept(modules.kept(made_of["digest"], made_of["entry"])):
+                missing.append(f"{name} was applied before the modules that it calls from elsewhere were kept")
+        except ModuleError as error:
+            missing.append(f"{name}: {error.summary}")
+    said = ", ".join(missing) or "kept as proved"
+    return Gate("modules", not missing, said, f"salt-run infrastructure.deploy {environment}")
 
 
 def _soaked(records: Records, soak: float) -> Gate:

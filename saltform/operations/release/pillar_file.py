@@ -113,7 +113,7 @@ class _Repository:
 
     def _made(self, old: str, text: str, folder: Path, message: str) -> str:
         index = {"GIT_INDEX_FILE": str(folder / "index")}
-        write_atomic(folder / "content", text.encode())
+        write_atomic(folder / "content", text.encode(), durable=False)
         blob = self._git("hash-object", "-w", "--no-filters", str(folder / "content"))
         self._git("read-tree", old, env=index)
         self._git("update-index", "--add", "--cacheinfo", f"100644,{blob},{self._where.file}", env=index)

@@ -6,7 +6,7 @@ import json
 import socket
 from typing import Any
 
-from saltform.files import write_atomic
+from saltform.files import alone, write_atomic
 from saltform.operations.run.services import Services
 from saltform.runlog import RunRecord, StepRecord, now
 from saltform.runlog.audit import Anchor
@@ -26,7 +26,18 @@ def note(services: Services, environment: str, action: str, run: str = "", **con
         "run": run or services.run_id,
     }
     anchor = services.runlog.audit.append(environment, now(), about, content)
-    write_atomic(services.layout.audit_anchor(environment), json.dumps(vars(anchor)).encode())
+    _move_on(services, environment, anchor)
+
+
+def _move_on(services: Services, environment: str, anchor: Anchor) -> None:
+    """Only forward, and only along the chain: of two runs at once, the one with the older entry may come last.
+
+    Where the entry that was kept is not in the chain any more, that stays the proof.
+    """
+    with alone(services.layout.anchor_lock(environment)):
+        kept = read_anchor(services, environment)
+        if kept is None or (kept.number < anchor.number and services.runlog.audit.has(environment, kept)):
+            write_atomic(services.layout.audit_anchor(environment), json.dumps(vars(anchor)).encode())
 
 
 def note_run(services: Services, record: RunRecord, steps: dict[str, StepRecord]) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from saltform.config import nearest
+from saltform.config import suggestion
 from saltform.config.reader import parse_duration
 from saltform.errors import SaltformError
 from saltform.schedule import ON_ERROR
 
+DOCUMENTED = "salt-run -d infrastructure shows all arguments"
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -26,7 +27,8 @@ class Options:
     preserve_data: bool = True
     yes: bool = False
     to: str = ""  # a run or a release to go back to
-    heal: bool = False
+    heal: bool = False  # of a drift check: apply back; of a deploy: it is what does so, and leaves minions alone
+    minions: bool = False  # with `heal`: run the highstate of the component's minions, too
     over: float = 0.0  # seconds: checks start evenly over this window
     every: float = 0.0  # seconds: what was checked less than that ago is left out
     wait: float = 0.0  # seconds that each component waits for a run that holds it
@@ -40,9 +42,7 @@ class Options:
         values: dict[str, Any] = {}
         for name, value in given.items():
             if name not in known:
-                near = nearest(name, known)
-                hint = f" Did you mean {near!r}?" if near else ""
-                raise bad(name, f"known are {', '.join(known)}.{hint}")
+                raise bad(name, f"known are {', '.join(known)}.{suggestion(name, known)}")
             if value is not None:
                 values[name] = _READERS[str(known[name].type)](name, value)
         if values.get("on_error") and values["on_error"] not in ON_ERROR:
@@ -51,7 +51,15 @@ class Options:
 
 
 def bad(name: str, detail: str) -> SaltformError:
-    return SaltformError(f"bad argument {name!r}", detail, "salt-run -d infrastructure shows all arguments")
+    return SaltformError(f"bad argument {name!r}", detail, DOCUMENTED)
+
+
+def check_known(function: str, given: Iterable[str], known: Iterable[str], fix: str = DOCUMENTED) -> None:
+    """Refuse what a function doesn't have, with the nearest name. What begins with underscores is Salt's own."""
+    for name in given:
+        if name not in known and not name.startswith("__"):
+            detail = f"{function} has no such argument.{suggestion(name, known)}"
+            raise SaltformError(f"bad argument {name!r}", detail, fix)
 
 
 def flag(name: str, value: Any) -> bool:

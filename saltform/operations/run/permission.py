@@ -15,23 +15,35 @@ from saltform.config.reader import Reader
 from saltform.config.roles import Roles, read_roles
 from saltform.errors import ConfigError, NotAllowed, Problem
 from saltform.operations.run.options import flag
-from saltform.operations.run.services import Services
+from saltform.operations.run.services import SHELL, Services
 
 _OF_A_RUN = frozenset("show resume abandon cancel log report approve reject".split())
-_LOOKS = frozenset("show log report".split())  # elsewhere `last` may mean another run by the time it is acted on
+_LOOKS = frozenset("show log report".split())  # `last` is the newest run; the other verbs refuse it or mean another
 _OF_MINIONS = frozenset(("request", "accept_key"))  # no user asks: they check a list of ids, or a token, themselves
 _OF_TWO = frozenset(("promote", "diff"))  # from the first environment to the second
 _OF_A_MASTER = frozenset("prune backup restore".split())  # whose first argument is no environment
+REACTOR = "Reactor"  # who Salt says the caller is, and no argument
 _DRY = frozenset("deploy destroy promote rollback".split())  # with dry_run they are plans
 
 
-def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
-    """Raise NotAllowed unless the caller may do this verb of the runner there."""
+def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Raise NotAllowed unless the caller may do this verb of the runner there.
+
+    Returns the arguments to do it with: `last` is looked up once, here, and the verb answers for the run that was
+    checked. Another run may have become the last one meanwhile.
+    """
+    if verb in _LOOKS and arguments:
+        arguments = (services.runlog.run(str(arguments[0])).id, *arguments[1:])
+    _check_call(services, verb, arguments)
+    return tuple(arguments)
+
+
+def _check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
     roles = roles_of(services)
     if roles is None or _is_root(services) or verb in _OF_MINIONS:
         return
     first = arguments[0] if arguments else None
-    if verb in _OF_A_RUN and first is not None and (first != "last" or verb in _LOOKS):
+    if verb in _OF_A_RUN and first not in (None, "last"):
         there = [services.runlog.run(str(first)).environment]
     elif verb in _OF_TWO:
         _check(services, roles, "diff", _named(first))
@@ -39,6 +51,16 @@ def check_call(services: Services, verb: str, arguments: Sequence[Any]) -> None:
     else:
         there = _named(first if verb not in _OF_A_MASTER else None) or services.environments
     _check(services, roles, _meant(verb, arguments), there)
+
+
+def check_reactor(services: Services, instead: str) -> None:
+    """Raise unless the reactor calls, or salt-run at the master's shell: what came with an event is not for others.
+
+    Its arguments say for which minion; a user or another minion who could call it would speak for that one.
+    """
+    if services.author != REACTOR and services.origin != SHELL:
+        who = f"{services.author} can't speak for a minion"
+        raise NotAllowed(who, "only the reactor knows who sent an event", instead)
 
 
 def check_work(services: Services, verb: str, arguments: Sequence[Any]) -> None:
@@ -79,8 +101,8 @@ def roles_of(services: Services) -> Roles | None:
 
 
 def _is_root(services: Services) -> bool:
-    """At the shell, from the master's own schedule, or in a job that root sent."""
-    became_root = services.author.startswith("sudo_") and services.origin != "master"
+    """At the master's shell, with sudo too; from its own schedule; or in a job that root sent to a minion."""
+    became_root = services.author.startswith("sudo_") and services.origin == SHELL
     return services.author == "root" or became_root
 
 

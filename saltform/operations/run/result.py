@@ -9,6 +9,7 @@ from saltform.errors import EXIT_CHANGES, EXIT_DONE, EXIT_FAILED, SaltformError
 from saltform.operations.run.services import Services
 from saltform.report.words import HIDDEN
 from saltform.runlog import RunRecord, StepRecord
+from saltform.status import Status
 
 if TYPE_CHECKING:
     from saltform.runlog.drift import Finding
@@ -56,6 +57,15 @@ def step_entry(step: StepRecord, seconds: float) -> dict[str, Any]:
     if step.log:
         entry["log"] = step.log
     return entry
+
+
+def mark_undone(steps: Mapping[str, dict[str, Any]], undone: Mapping[str, str], run: str) -> None:
+    """What was applied and is gone again, or went back, is not shown as applied. `undone` are statuses of `run`."""
+    gone = {Status.DESTROYED.value: "destroyed again", Status.ROLLED_BACK.value: "brought back again"}
+    for name, status in undone.items():
+        entry = steps.get(name)
+        if entry is not None and entry["status"] == Status.APPLIED.value and status in gone:
+            entry |= {"status": status, "reason": f"applied, then {gone[status]} by run {run}"}
 
 
 def run_entry(services: Services, run: RunRecord) -> dict[str, Any]:

@@ -6,21 +6,11 @@ from saltform.errors import Locked, SaltformError
 from saltform.operations.environment.renames import renamed_since
 from saltform.operations.run.services import Services
 from saltform.operations.run.snapshot import RESUMABLE
-from saltform.runlog import ALL, RunRecord
+from saltform.runlog import ALL, RunRecord, StepRecord
 from saltform.status import Status
 
 STOPPED = ("failed", "cancelled", "waiting")
-_TOUCHED = tuple(
-    status.value
-    for status in (  # not only looked at
-        Status.RUNNING,
-        Status.APPLIED,
-        Status.DESTROYED,
-        Status.ROLLED_BACK,
-        Status.FAILED,
-        Status.CANCELLED,
-    )
-)
+_CHANGED = (Status.APPLIED, Status.DESTROYED, Status.ROLLED_BACK, Status.CONVERGING)
 
 
 def check_resumable(services: Services, record: RunRecord) -> None:
@@ -49,7 +39,7 @@ def check_not_overtaken(services: Services, record: RunRecord) -> None:
     later = [
         item
         for item in services.runlog.runs(record.environment, ALL, verbs=RESUMABLE, after=record.started)
-        if changed(item) and _in_the_way(services, record, item)
+        if meant_to_change(item) and _in_the_way(services, record, item)
     ]
     if later:
         found = f"run {later[-1].id} ({later[-1].verb} by {later[-1].author}) came after it"
@@ -72,16 +62,36 @@ def last_seen(services: Services, record: RunRecord) -> str:
     return max([record.started, record.heartbeat, *(step.ended or step.started for step in steps)])
 
 
-def changed(item: RunRecord) -> bool:
+def meant_to_change(item: RunRecord) -> bool:
     """Whether a run that can be resumed was about changing something, and counts."""
     return item.status != "abandoned" and not item.options.get("dry_run")
 
 
+def changed_components(services: Services, record: RunRecord) -> set[str]:
+    """The components that a run has changed, or had begun to change when it stopped.
+
+    One that was refused a lock, cancelled while it waited for one, or failed in its plan has changed nothing.
+    """
+    known = services.runlog.components(record.environment)
+
+    def has_changed(step: StepRecord) -> bool:
+        if Status(step.status) in _CHANGED or step.release and Status(step.status) is not Status.UNCHANGED:
+            return True  # a step is given its release when its apply or destroy begins
+        if step.status != Status.RUNNING.value:
+            return False
+        # What a killed step has not written down, its component's record has; a destroy takes that away.
+        began = known.get(step.component)
+        return record.verb in ("destroy", "rollback") if began is None else began.run == record.id
+
+    return {step.component for step in services.runlog.steps(record.id) if has_changed(step)}
+
+
 def _in_the_way(services: Services, record: RunRecord, later: RunRecord) -> bool:
-    """A run that waited for people for a day is not in vain because others went on: only if they touched the same."""
-    if record.status != "waiting":
-        return True
-    return any(step.component in record.graph and step.status in _TOUCHED for step in services.runlog.steps(later.id))
+    """Whether a later run changed something; of a run that waited for approval, one of the same components."""
+    touched = changed_components(services, later)
+    if services.locks.run_alive(later.id):
+        touched |= {step.component for step in services.runlog.steps(later.id) if step.status == Status.RUNNING.value}
+    return bool(touched & set(record.graph) if record.status == "waiting" else touched)
 
 
 def _refused(record: RunRecord, detail: str, fix: str) -> SaltformError:

@@ -115,7 +115,7 @@ class Run:
             services.locks.beat(services.run_id)
             asked = services.runlog.asked_to_cancel(services.run_id) if services.runlog.shared else ""
             if asked and not cancel.exists():
-                write_atomic(cancel, asked.encode())
+                write_atomic(cancel, asked.encode(), durable=False)
 
     def _stopped_by(self, error: SaltformError) -> None:
         """The record, the disk or a lock is gone: what ran has ended, nothing new started, and that is said."""

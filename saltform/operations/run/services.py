@@ -10,11 +10,12 @@ from typing import Any
 
 from saltform.config import Settings
 from saltform.config.load import ROOT
-from saltform.config.runlog import runlog_address
-from saltform.errors import ModuleError
+from saltform.config.runlog import dead_after, runlog_address
+from saltform.errors import ModuleError, SaltformError
 from saltform.events import Events, RecordedEvents
-from saltform.fleet import Fleet, NoFleet, Target
+from saltform.fleet import Fleet, NoFleet, SaltMaster, Target
 from saltform.layout import Layout
+from saltform.mounts import check_flock
 from saltform.process import Cancel, Processes, RealProcesses
 from saltform.progress import Progress
 from saltform.runlog import RunLog, new_run_id
@@ -22,6 +23,10 @@ from saltform.runlog.holding import Locks
 
 SHELL = "shell"
 MINION = "minion "  # and its id
+
+
+def no_requests(_asked: Mapping[str, str], _slot: int) -> None:
+    raise SaltformError("no request can be taken here", "a minion's request is taken by its master's reactor")
 
 
 def no_salt_files(reference: str) -> Path:
@@ -47,7 +52,9 @@ class Services:
     fetch_salt: Callable[[str], Path] = no_salt_files
     resolve: Callable[[str], Any] = str  # an sdb:// reference in pillar; without Salt it stays what it is
     refresh_pillar: Callable[[Sequence[Target]], None] = lambda _targets: None
+    start_request: Callable[[Mapping[str, str], int], None] = no_requests  # with the descriptor of its slot
     fleet: Fleet = field(default_factory=NoFleet)
+    master: SaltMaster | None = None  # None where no master is: on a minion, and in a program of one's own
     cancel: threading.Event = field(default_factory=Cancel)
     _runlog: RunLog | None = field(default=None, repr=False)
 
@@ -66,7 +73,9 @@ class Services:
     def runlog(self) -> RunLog:
         """Opened by the first who asks: some questions need no record."""
         if self._runlog is None:
-            self._runlog = RunLog(runlog_address(self.pillar.get(ROOT) or {}) or self.layout.runlog)
+            check_flock(self.settings.state_dir)
+            tree = self.pillar.get(ROOT) or {}
+            self._runlog = RunLog(runlog_address(tree) or self.layout.runlog, dead_after(tree))
         return self._runlog
 
     @property

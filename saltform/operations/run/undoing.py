@@ -9,7 +9,8 @@
 4. Then, in the order of a deploy, what went back is looked at once more: the outputs of what it needs went back after
    it did. Usually nothing is left to do.
 5. A stateful component is kept with its data, and so is all it needs. Both are said.
-6. One that fails doesn't keep the others back, except for those that it still needs.
+6. What the run did not touch and what uses an output that is another one now is named, with what to do.
+7. One that fails doesn't keep the others back, except for those that it still needs.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from saltform.graph import Graph
 from saltform.operations.environment.opened import Opened
 from saltform.operations.release.pillar_file import keep_in_pillar
 from saltform.operations.release.released import check_secrets, check_within_reach, needs_of
+from saltform.operations.release.stale_inputs import stale_inputs
 from saltform.operations.run.options import Options
 from saltform.operations.run.running import Run, Work
 from saltform.operations.run.services import Services
@@ -105,6 +107,7 @@ def execute(
         run.add_notes(_what_is_left(opened, run))
     after_run(run)
     keep_in_pillar(opened, returned)
+    run.add_notes(*stale_inputs(opened, run.steps))
     return returned
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltform.config.backends import KINDS, decode, encode, place
@@ -76,9 +77,9 @@ class BackendStates:
         groups: dict[States, list[str]] = {}
         refused: dict[str, SaltformError] = {}
         for name in names:
-            if self._backend(name).type == "local":
+            if self.backend(name).type == "local":
                 continue
-            backend = self._key(self._backend(name))
+            backend = self._key(self.backend(name))
             try:
                 if backend in refused:
                     raise refused[backend]
@@ -119,7 +120,7 @@ class BackendStates:
 
     def note_versions(self, environment: str, component: str) -> None:
         """Before an apply: where the backend doesn't keep what a state was before, that becomes a note, once."""
-        backend, reader = self._backend(component), self.reader(environment, component)
+        backend, reader = self.backend(component), self.reader(environment, component)
         name = place(Backend(backend.type, _shared(backend)))
         if backend.type not in _HAVE_VERSIONS:
             self._opened.note(f"no earlier versions of states are kept in {name}")
@@ -140,7 +141,7 @@ class BackendStates:
 
     def reader(self, environment: str, component: str) -> States:
         """The reader for this component's state, which must be where pillar says."""
-        backend = self._backend(component)
+        backend = self.backend(component)
         self._refuse_moved(component, backend)
         if backend.type == "local":
             return self._local
@@ -151,14 +152,8 @@ class BackendStates:
                 self._readers[key] = self._open(backend, component)
             return self._readers[key]
 
-    # --- inside ---------------------------------------------------------------------------------------------
-
-    @staticmethod
-    def _key(backend: Backend) -> str:
-        """What all components have in common that one reader serves."""
-        return encode(Backend(backend.type, _shared(backend), backend.credentials))
-
-    def _backend(self, name: str) -> Backend:
+    def backend(self, name: str) -> Backend:
+        """Where a component's state is: as a release or pillar says, or its record once it left the pillar."""
         opened = self._opened
         if name in opened.releases:
             return opened.releases[name].component.backend
@@ -166,6 +161,29 @@ class BackendStates:
             return opened.environment.components[name].backend
         record = opened.records.get(name)
         return decode(record.backend) if record else Backend()
+
+    def local_path(self, name: str) -> Path:
+        return self._local.path(self._opened.name, name)
+
+    def way_back(self, name: str) -> str:
+        """How a person brings back the state that is on record."""
+        record = self._opened.records[name]
+        if decode(record.backend).type != "local":
+            return "bring it back from the backend's versions, or from a backup"
+        path = self.local_path(name)
+        kept = newest_version(path, record.lineage)
+        if kept:
+            return f"cp {kept} {path}"
+        home = self._opened.services.settings.state_dir  # `restore` would bring every other state back as well
+        state = f"files/{path.relative_to(home)}"
+        return f"tar -xzf FILE -C {home} --strip-components=1 {state}   # FILE: your last backup"
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _key(backend: Backend) -> str:
+        """What all components have in common that one reader serves."""
+        return encode(Backend(backend.type, _shared(backend), backend.credentials))
 
     def _refuse_moved(self, name: str, backend: Backend) -> None:
         record = self._opened.records.get(name)
@@ -187,18 +205,9 @@ class BackendStates:
             raise StateError(
                 f"the state of {name} is gone",
                 f"serial {record.serial} was in {place(backend)}, and there is nothing now",
-                self._way_back(name, backend),
+                self.way_back(name),
             )
         return found
-
-    def _way_back(self, name: str, backend: Backend) -> str:
-        if backend.type != "local":
-            return "bring it back from the backend's versions, or from a backup"
-        path = self._local.path(self._opened.name, name)
-        kept = newest_version(path) or path.with_name(f"{path.name}.backup")
-        return (
-            f"cp {kept} {path}" if kept.exists() else "salt-run infrastructure.restore FILE   # of your last backup"
-        )
 
     def _open(self, backend: Backend, component: str) -> States:
         environment = self._opened.name

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from saltform.errors import SaltformError, StateError
 from saltform.files import cannot_write, write_atomic
-from saltform.layout import Layout
+from saltform.layout import ERRORED_FILE, Layout
 from saltform.operations.run import auditing
 from saltform.operations.states.torn import mend_torn
 from saltform.operations.step.part import Part
@@ -23,8 +23,6 @@ from saltform.terraform import state as states
 from saltform.terraform.session import Session
 from saltform.tfstate import Head, read
 from saltform.tfstate.local import LOCK_NOTE
-
-FILE = "errored.tfstate"
 
 
 def mend(part: Part, session: Session) -> None:
@@ -36,7 +34,7 @@ def mend(part: Part, session: Session) -> None:
 
 def left(layout: Layout, environment: str, component: str) -> Path | None:
     """Where a state is that could not be stored, if there is one: in safety, or still where terraform left it."""
-    places = (layout.errored_state(environment, component), layout.workspace(environment, component) / FILE)
+    places = (layout.errored_state(environment, component), layout.workspace(environment, component) / ERRORED_FILE)
     return next((path for path in places if path.exists()), None)
 
 
@@ -48,7 +46,7 @@ def kept_state(part: Part) -> Path | None:
 
 def keep(part: Part, workspace: Path) -> Path | None:
     """Bring what terraform left in its workspace to safety. Never over another one."""
-    left, kept = workspace / FILE, kept_state(part)
+    left, kept = workspace / ERRORED_FILE, kept_state(part)
     if not left.exists():
         return kept
     if kept is not None and kept.read_bytes() != left.read_bytes():
@@ -98,7 +96,7 @@ def _as_the_next_one(kept: Path) -> Head:
 
 def say_what_was_left(part: Part, session: Session, before: Head | None, error: SaltformError) -> None:
     """After an apply that did not end well: what became of the state and its lock, in the error itself."""
-    if (session.workspace / FILE).exists():
+    if (session.workspace / ERRORED_FILE).exists():
         _rescue(part, session, error)
     if error.data.get("killed") or error.data.get("terraform_exit_code", 0) < 0:
         error.detail += "\n" + "\n".join(_looked_at(part, before))
@@ -108,7 +106,7 @@ def _rescue(part: Part, session: Session, error: SaltformError) -> None:
     try:
         kept = keep(part, session.workspace)
         assert kept is not None  # noqa: S101 (it was there a moment ago, and the component is locked)
-        error.detail = error.detail.replace(str(session.workspace / FILE), str(kept))
+        error.detail = error.detail.replace(str(session.workspace / ERRORED_FILE), str(kept))
         error.data["errored_state"] = str(kept)
         error.fix = "when the state can be stored again: the same command, or resume; it is pushed back first"
         push_back(part, session, kept)

@@ -42,7 +42,7 @@ def at_backend(opened: Opened, name: str, backend: Backend) -> Iterator[Session]
     if backend.type == "local":
         tree = {"local": {"path": str(make_folder(layout.states(opened.name, name)) / STATE_FILE)}}
     try:
-        write_atomic(folder / ROOT_FILE, roots.encode({"terraform": {"backend": tree}}))
+        write_atomic(folder / ROOT_FILE, roots.encode({"terraform": {"backend": tree}}), durable=False)
         with opened.lender.lend(bare) as loan:
             session = Session(
                 binary=binary,
@@ -79,7 +79,7 @@ class PulledStates(States):
 
     def look_again(self, environment: str, component: str) -> None:
         """It may have changed: terraform is asked, and its answer stands from now on."""
-        with at_backend(self._opened, component, self._opened.component(component).backend) as session:
+        with at_backend(self._opened, component, self._opened.states.backend(component)) as session:
             self._pulled[environment, component] = pull(session, component)[1]
 
     def head(self, environment: str, component: str) -> Head | None:

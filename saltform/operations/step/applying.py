@@ -11,6 +11,7 @@ from saltform.errors import DataAtRisk, SaltformError
 from saltform.operations.fleet.minion_keys import follow_instances, instances, issue_tokens, propose_tokens
 from saltform.operations.run import auditing
 from saltform.operations.states.errored import mend, say_what_was_left
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.step.part import Part
 from saltform.report.doing import Doing
 from saltform.runlog import StepRecord
@@ -37,20 +38,22 @@ def plan_and_apply(
 
     plan_file = session.workspace / ".plan"
     mend(part, session)
+    refuse_foreign(part.opened, part.component.name)
     try:
         if not approving.restored(part, plan_file):
             ended = _plan(part, session, plan_file, preserve_data, destroy, replace, settle)
             if ended is not None:
                 return ended
+        refuse_foreign(part.opened, part.component.name, fetch=False)
+        before = part.head
         hosts = instances(part.opened, part.component.name)
         tokens = [] if destroy else issue_tokens(part)
-        part.record_before_destroy() if destroy else part.record_before_apply()
+        part.record_before_destroy(before) if destroy else part.record_before_apply(before)
         part.keep_state_version()
         audit_before_apply(part, plan_file)
         part.tell("applying")
         deletes = any(change["action"] in ("delete", "replace") for change in part.step.details["changes"])
         at_work = dataclasses.replace(part.renewed(session), deletes=deletes)
-        before = part.head
         try:
             applied = apply.run(at_work, plan_file, on_event=Doing(part.tell, address_in_module))
         except SaltformError as error:

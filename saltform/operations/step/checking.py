@@ -20,6 +20,7 @@ from saltform.drift import Difference, differences, split_ignored
 from saltform.errors import Locked, StateError, TerraformError
 from saltform.files import write_atomic
 from saltform.operations.environment.opened import Opened
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.step.hiding import drift_secrets
 from saltform.operations.step.part import Part
 from saltform.terraform import planning, schema, show
@@ -48,6 +49,7 @@ def look(part: Part) -> Found:
     changed = part.record is None or part.record.fingerprint != part.fingerprint
     with part.at_work(lock=False) as session:
         try:
+            refuse_foreign(part.opened, part.component.name)
             part.prepare(session)
             part.tell("comparing with reality")
             found.differences, found.hidden = _reality(part, session)
@@ -135,7 +137,7 @@ def _schema(part: Part, session: Session) -> Mapping[str, Any]:
         known: Mapping[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError):
         known = schema.run(session)
-        write_atomic(path, json.dumps(known).encode())
+        write_atomic(path, json.dumps(known).encode(), durable=False)
     return known
 
 

@@ -30,44 +30,52 @@ def deploy_one(run: Run, options: Options, name: str, step: StepRecord) -> Statu
         address_in_root(address) for address in options.replace if name in opened.select(list(options.components))
     ]
     unchanged = part.unchanged()
-    if unchanged and not options.refresh and not replace:
+    looks = options.refresh or replace or options.minions
+    if unchanged and not looks:
         return Status.UNCHANGED
     with part.locked() as held:
-        if part.waited and not options.refresh and not replace and part.unchanged():
+        if part.waited and not looks and part.unchanged():
             return Status.UNCHANGED  # the run that it waited for has done it
-        return apply_part(run, part, held, options.preserve_data, unchanged, replace)
+        return apply_part(run, part, held, options, unchanged, replace)
 
 
 def apply_part(
     run: Run,
     part: Part,
     held: Held,
-    preserve_data: bool,
+    options: Options,
     unchanged: bool = False,
     replace: list[str] | None = None,
 ) -> Status:
     """Plan and apply under the component's lock, and wait for its fleet where it has one."""
-    converge = part.component.converge
+    from saltform.operations.fleet import converging  # not for a run with nothing to do
+
+    converge = converging.wanted_of(part.component, options)
+    if options.heal and converge is not None:
+        converging.note_hosts(part)
     with part.equipped(held.descriptors) as session:
 
         def work() -> Status:
             part.prepare(session)
-            settle = unchanged or converge is None
-            return plan_and_apply(part, session, preserve_data, replace=replace, settle=settle)
+            settle = part.component.converge is None
+            return plan_and_apply(part, session, options.preserve_data, replace=replace, settle=settle)
 
         status = retrying(part, session, work)
-    as_it_was = unchanged and status is Status.UNCHANGED
+    as_it_was = unchanged and status is Status.UNCHANGED and not options.minions
     if converge is not None and status.terminal and not as_it_was:
-        _converge(run, part, converge)
+        if part.component.converge is not None and status is Status.UNCHANGED:
+            part.record_before_apply(part.head)  # half done until it has converged, as after an apply
+        _converge(run, part, converge, options)
     return status
 
 
-def _converge(run: Run, part: Part, wanted: Converge) -> None:
+def _converge(run: Run, part: Part, wanted: Converge, options: Options) -> None:
     """The lock is kept until the fleet is as it should be; only then is the component as pillar says."""
-    from saltform.operations.fleet.converging import converge  # only for who has the key
+    from saltform.operations.fleet import converging
 
     write_index(run.opened, [part.component.name])
     tell_minions(run.opened, {part.step.component: dataclasses.replace(part.step, status=Status.APPLIED.value)})
-    converge(part, wanted, lambda missing: run.converging(part.step, missing))
+    only = converging.created(part) if options.heal and not options.minions else None
+    converging.converge(part, wanted, lambda missing: run.converging(part.step, missing), only)
     part.step.reason = ""
     part.record_applied()

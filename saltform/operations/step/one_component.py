@@ -21,6 +21,7 @@ from saltform.operations.environment.choosing import find
 from saltform.operations.environment.opened import Opened
 from saltform.operations.run.running import Run
 from saltform.operations.run.services import Services
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.states.index import write_index
 from saltform.operations.step.part import Part
 from saltform.runlog import StepRecord
@@ -78,6 +79,7 @@ def changing(services: Services, name: str, verb: str, work: Work, options: Mapp
         def step(_name: str, record: StepRecord) -> Status:
             part = Part(opened, component, inputs_or_null(opened, component), record)
             with part.at_work() as session:
+                refuse_foreign(opened, component_name)
                 part.prepare(session)
                 return work(part, session)
 
@@ -97,7 +99,7 @@ def inputs_or_null(opened: Opened, component: Component) -> Inputs:
 def record_state_edited(part: Part, verb: str) -> None:
     """The state was changed by hand: it is ours, but not what was applied, so the next deploy plans."""
     if part.record is None:
-        part.record_before_apply()
+        part.record_before_apply(None)
         part.opened.forget_records()
     part.opened.states.look_again(part.component.environment, part.component.name)
     head = part.head

@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,7 +23,7 @@ from saltform.config.backends import block, encode
 from saltform.config.kinds import KINDS
 from saltform.credentials.lender import takes_ephemeral
 from saltform.events import throttled_tag
-from saltform.files import cannot_write, make_folder, write_atomic
+from saltform.files import cannot_write, make_folder, sync_folder, write_atomic
 from saltform.layout import STATE_FILE
 from saltform.limits import RECOVERY, Gate, Pace
 from saltform.operations.environment.known import Known
@@ -37,10 +37,11 @@ from saltform.status import Status
 from saltform.terraform import init
 from saltform.terraform.binary import REGISTRIES
 from saltform.terraform.session import Session, may_start
+from saltform.tfstate import Head
 from saltform.tfstate.versions import keep_version
 from saltform.workspace import root as roots
 from saltform.workspace.fingerprint import digest
-from saltform.workspace.folder import Workspace, init_fingerprint
+from saltform.workspace.folder import FETCHED, Workspace, init_fingerprint
 from saltform.workspace.initialised import once_for_all
 from saltform.workspace.root import Inputs
 
@@ -105,6 +106,7 @@ class Part(Known):
     def _look_again(self) -> None:
         """Another run was at it: what it is made of may have changed."""
         self.__dict__.pop("binary", None)
+        self.__dict__.pop("module", None)
         known = {
             name: item for name, item in self.opened.inputs(self.component).items() if isinstance(item, roots.Value)
         }
@@ -140,6 +142,8 @@ class Part(Known):
 
         `states` is where the state is when that isn't its own place (yet).
         """
+        if upgrade:
+            self.module = self._resolved  # without what was fetched for it before
         born = self.record.born if self.record else self.services.run_id
         tags = dict(zip(TAGS, (self.component.environment, self.component.name, born), strict=True))
         leased = self.opened.lender.leased_variables(self.component)
@@ -152,20 +156,24 @@ class Part(Known):
         self._init(session, workspace, roots.encode(root["terraform"]), upgrade)
         self._keep_provider_lock(workspace.provider_lock(), write=session.pass_fds != ())
 
-    def record_before_apply(self) -> None:
-        """On record before it happens: whatever becomes of this process, the component is known and not unchanged."""
-        self._record("", self.record.serial if self.record else 0, self.record.lineage if self.record else "")
+    def record_before_apply(self, head: Head | None) -> None:
+        """On record before it happens: whatever becomes of this process, the component is known and not unchanged.
 
-    def record_before_destroy(self) -> None:
+        `head` is of the state that the apply begins on. Where there is none, terraform makes a new lineage.
+        """
+        self._record("", self.record.serial if self.record else 0, head.lineage if head else "")
+
+    def record_before_destroy(self, head: Head | None) -> None:
         """The same, but what is there stays a part of the release that made it, whatever pillar says now."""
         if self.record is None:
-            self.record_before_apply()
+            self.record_before_apply(head)
             return
         self.step.release = self.record.release
         release, binary = self._previous()
         half_done = dataclasses.replace(
             self.record,
             fingerprint="",
+            lineage=head.lineage if head else "",
             run=self.services.run_id,
             previous_release=release,
             previous_binary=binary,
@@ -184,6 +192,8 @@ class Part(Known):
         self.opened.states.look_again(*self._where)
         head = self.head
         if head is not None:
+            if self.component.backend.type == "local":
+                sync_folder(self._layout.states(*self._where))  # terraform syncs the state, but not its name
             self._record(self.fingerprint, head.serial, head.lineage)
 
     def record_destroyed(self) -> None:
@@ -252,6 +262,7 @@ class Part(Known):
             gate=self.gate,
             tell=self.tell,
             slowed=self._slowed,
+            lease=self._held.lease if self._held is not None else None,
             check=self._held.check if self._held is not None else may_start,
         )
 
@@ -274,24 +285,43 @@ class Part(Known):
         return frozenset(text for value in found for text in texts(value, marks=True))
 
     def _init(self, session: Session, workspace: Workspace, root_parts: bytes, upgrade: bool) -> None:
-        cli_config = self.opened.cli_config
+        if not self.module.unkept:
+            self._initialise(session, workspace, root_parts, upgrade)
+            return
+        remote = self._remote_modules()
+        with remote.alone():
+            if not upgrade:
+                self.module = remote.kept()  # somebody may have been faster
+            self._initialise(session, workspace, root_parts, upgrade)
+            if self.module.unkept:
+                only_asked = upgrade and not session.pass_fds  # what an upgrade would bring changes nothing yet
+                self.module = remote.keep(workspace.path / FETCHED, for_all=not only_asked)
+                self._share_init(workspace, root_parts, lambda: None, upgrade)
 
-        def wanted(lock: bytes) -> str:
-            binary = f"{self.binary.product} {self.binary.version}"
-            return init_fingerprint(root_parts, self.module, lock, binary, cli_config.path.read_bytes())
-
-        before = wanted(self.provider_lock)
-        if not upgrade and workspace.initialised_for(before):
+    def _initialise(self, session: Session, workspace: Workspace, root_parts: bytes, upgrade: bool) -> None:
+        if not upgrade and workspace.initialised_for(self._init_fingerprint(root_parts, self.provider_lock)):
             return
         workspace.forget_init()
 
         def work() -> None:
             self.tell("initialising")
-            init.run(session, upgrade=upgrade, plugin_cache=cli_config.plugin_cache)
+            remote = self.module.remote
+            if remote is not None:
+                workspace.lay_out_modules(remote)
+            cache = self.opened.cli_config.plugin_cache
+            init.run(session, upgrade=upgrade, plugin_cache=cache, fetch=remote is None)
 
+        self._share_init(workspace, root_parts, work, upgrade)
+
+    def _share_init(self, workspace: Workspace, root_parts: bytes, work: Callable[[], None], upgrade: bool) -> None:
+        shared = self._layout.cache / "init" / self._init_fingerprint(root_parts, self.provider_lock)
         alike = self.component.backend.type == "local"  # on a server, `init` is told which state, too
-        once_for_all(self._layout.cache / "init" / before, workspace.path, work, share=alike and not upgrade)
-        workspace.mark_initialised(wanted(workspace.provider_lock()))
+        once_for_all(shared, workspace.path, work, share=alike and not upgrade)
+        workspace.mark_initialised(self._init_fingerprint(root_parts, workspace.provider_lock()))
+
+    def _init_fingerprint(self, root_parts: bytes, lock: bytes) -> str:
+        binary = f"{self.binary.product} {self.binary.version}"
+        return init_fingerprint(root_parts, self.module, lock, binary, self.opened.cli_config.path.read_bytes())
 
     def _keep_provider_lock(self, content: bytes, write: bool) -> None:
         if write and content and content != self._lock_on_disk:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from saltform.errors import TerraformError
 from saltform.operations.environment.opened import Opened
 from saltform.operations.environment.orphans import lost_secrets
-from saltform.operations.environment.renames import as_stored, planned_from
+from saltform.operations.environment.renames import as_stored, planned_from, read_under
 from saltform.operations.run.options import Options
+from saltform.operations.states.foreign import refuse_foreign
 from saltform.operations.step.applying import note_plan
 from saltform.operations.step.part import Part
 from saltform.runlog import StepRecord
@@ -67,6 +68,7 @@ class Planner:
     def _plan(self, part: Part, replace: list[str], deferred: bool) -> planning.PlanStream | None:
         with part.at_work(lock=False) as session:
             try:
+                refuse_foreign(self._opened, read_under(self._opened, part.component))
                 part.prepare(session, states=planned_from(self._opened, part.component))
                 part.tell("planning")
                 return self._look(part, session, replace)

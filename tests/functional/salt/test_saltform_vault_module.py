@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from saltform.credentials import vault_init
@@ -13,7 +15,9 @@ from tests.support.salt_local import ROOT, SaltCall
 @pytest.fixture
 def salt(tmp_path):
     (tmp_path / "salt").mkdir()
-    return SaltCall(tmp_path / "salt", module_dirs=[str(ROOT / "salt")], log_level_logfile="trace")
+    roots = {"base": [str(tmp_path / "salt" / "states"), str(ROOT / "salt")]}
+    settings = {"module_dirs": [str(ROOT / "salt")], "log_level_logfile": "trace", "file_roots": roots}
+    return SaltCall(tmp_path / "salt", **settings)
 
 
 def test_ready_initialises_and_unseals_and_no_key_is_left_with_salt(tmp_path, salt):
@@ -47,3 +51,19 @@ def test_an_error_is_one_message_with_its_fix_and_no_traceback(salt):
     assert "No safe for the keys of this Vault" in said
     assert "fix: safe: {gpg:" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("function", ["status", "ready"])
+def test_the_pillar_of_a_call_does_not_say_where_the_keys_go(tmp_path, salt, function):
+    safe = {"gpg": {"recipients": ["sre@example.com"], "file": str(tmp_path / "keys.asc")}}
+    salt.pillar({"vault": {"address": "http://127.0.0.1:1", "safe": safe}})
+    states = tmp_path / "salt" / "states"
+    states.mkdir()
+    (states / "asked.sls").write_text(f"asked: {{module.run: [{{saltform_vault.{function}: []}}]}}")
+    with socket.create_server(("127.0.0.1", 0)) as mine:
+        mine.setblocking(False)
+        pillar = {"vault": {"address": f"http://127.0.0.1:{mine.getsockname()[1]}"}}
+        applied = salt.apply("asked", pillar=pillar)
+        assert applied["asked"]["result"] is False, applied
+        with pytest.raises(BlockingIOError):  # nobody came
+            mine.accept()

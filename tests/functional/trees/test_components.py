@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import socket
 import ssl
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -21,6 +18,7 @@ import pytest
 from hive_emulator.testing import free_port
 from tests.support.openbao import dev_server
 from tests.support.salt_local import SaltCall, changed, failed
+from tests.support.servers import running, status, through_hecate
 
 CADDY = Path(sys.executable).with_name("caddy")
 BAO = Path(sys.executable).with_name("bao")
@@ -57,49 +55,10 @@ def settings(root, **options):
     return {"root": str(root), "hecate": {"program": str(CADDY)}, **options}
 
 
-@contextmanager
-def running(*command: str, ready: str, statuses: tuple[int, ...] = (200,), **environment: str):
-    """A real server, from the moment on which `ready` answers with one of `statuses`."""
-    process = subprocess.Popen(
-        command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    try:
-        deadline = time.monotonic() + 120
-        while status(ready) not in statuses:
-            assert process.poll() is None, process.stderr.read().decode()
-            assert time.monotonic() < deadline, f"{command[0]} is not ready: {ready} says {status(ready)}"
-            time.sleep(0.05)
-        yield process
-    finally:
-        process.terminate()
-        process.communicate(timeout=120)
-
-
-def status(url: str) -> int:
-    try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
-            return answer.status
-    except urllib.error.HTTPError as error:
-        error.close()
-        return error.code
-    except OSError:
-        return 0
-
-
 def serving_hera(root, address):
     folder = str(root / "srv/hera")
     command = [sys.executable, "-m", "http.server", "8080", "--bind", address, "--directory", folder]
     return running(*command, ready=f"http://{address}:8080/")
-
-
-def through_hecate(port: int, host: str, path: str) -> bytes:
-    """A page as a client gets it: by TLS with the host's name, whoever signed the certificate."""
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    plain = socket.create_connection(("127.0.0.1", port), timeout=5)
-    with context.wrap_socket(plain, server_hostname=host) as secured:
-        secured.sendall(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
-        return b"".join(iter(lambda: secured.recv(65536), b""))
 
 
 def test_one_host_gets_all_components_and_a_second_time_changes_nothing(tmp_path, root, outputs, address):
@@ -111,7 +70,7 @@ def test_one_host_gets_all_components_and_a_second_time_changes_nothing(tmp_path
     minion.pillar({"terraform": {"lab": outputs, "_status": {}}, "components": settings(root, hecate=hecate)})
 
     without = minion.apply(ALL)
-    assert set(failed(without)) == {"hecate upstreams answer", "hecate live", "hecate ready"}
+    assert set(failed(without)) == {"hecate upstreams answer", "hecate live", "hecate ready", "hecate reloaded"}
     assert "hera: none of its 2 hosts answers" in without["hecate upstreams answer"]["changes"]["stdout"]
     assert not (root / "etc/hecate/Caddyfile").exists()
 
@@ -196,6 +155,71 @@ def test_secrets_are_in_no_output_of_salt_and_only_where_they_are_needed(tmp_pat
     assert secrets["gossip_key"] in (root / "etc/consul/consul.hcl").read_text()
 
 
+@contextmanager
+def serving_vault_with_tls(tmp_path, address):
+    """A real one, and the CA that its certificate is from."""
+    tls = tmp_path / "tls"
+    tls.mkdir()
+    listen = [f"-dev-listen-address={address}:8200", "-dev-tls", f"-dev-tls-cert-dir={tls}"]
+    with running(
+        str(BAO), "server", "-dev", "-dev-no-store-token", *listen, ready=f"http://{address}:8200", statuses=(400,)
+    ):
+        (ca,) = tls.glob("*-ca.pem")
+        yield ca
+
+
+def test_boundary_speaks_tls_to_a_vault_that_has_it_and_trusts_its_ca(tmp_path, root, outputs, address):
+    minion = SaltCall(tmp_path, ME)
+    with serving_vault_with_tls(tmp_path, address) as ca:
+        options = {"vault": {"scheme": "https", "ca": str(ca)}}
+        for host, blocks in ((ME, 3), ("lab-worker-1", 1)):
+            minion = SaltCall(tmp_path / host, host)
+            minion.pillar({"terraform": {"lab": outputs}, "components": settings(root, boundary=options)})
+            assert failed(minion.apply("components.boundary")) == {}
+            kms = [
+                block['"transit"'] for block in hcl2.loads((root / "etc/boundary/boundary.hcl").read_text())["kms"]
+            ]
+            assert len(kms) == blocks
+            for block in kms:
+                trust = ssl.create_default_context(cafile=json.loads(block["tls_ca_cert"]))
+                trust.check_hostname = False  # a development server's certificate names localhost only
+                with urllib.request.urlopen(json.loads(block["address"]) + "/v1/sys/health", context=trust) as answer:
+                    assert answer.status == 200
+
+
+def test_boundary_speaks_plain_http_only_to_a_vault_without_tls(tmp_path, root, outputs, address):
+    minion = SaltCall(tmp_path, ME)
+    minion.pillar({"terraform": {"lab": outputs}, "components": settings(root)})
+    assert failed(minion.apply("components.boundary")) == {}
+    text = (root / "etc/boundary/boundary.hcl").read_text()
+    assert f"http://{address}:8200" in text and "tls_ca_cert" not in text
+
+
+@pytest.mark.parametrize("vault", [{"scheme": "ftp"}, {"ca": "/ca.pem"}])
+def test_a_scheme_that_cannot_be_meant_is_refused(tmp_path, root, outputs, vault):
+    minion = SaltCall(tmp_path, ME)
+    minion.pillar({"terraform": {"lab": outputs}, "components": settings(root, boundary={"vault": vault})})
+    assert "Write: vault: {scheme: https, ca: PATH}" in str(minion.run("state.show_sls", "components.boundary"))
+
+
+def test_what_hecate_asks_is_never_read_by_the_shell(tmp_path, root, outputs, address):
+    """An output with quotes or a dollar in it ran as a command on the proxy's host."""
+    (tmp_path / "ran").mkdir()
+    nasty = [f"x'; touch {tmp_path}/ran/1; '", f'"; touch {tmp_path}/ran/2; "', f"$(touch {tmp_path}/ran/3)"]
+    outputs["hecate"]["health_check"]["timeout"] = f"1; touch {tmp_path}/ran/4"
+    outputs["hecate"]["upstreams"] = [
+        {"name": text, "port": 9, "addresses": [text], "health_path": text} for text in nasty
+    ]
+    minion = SaltCall(tmp_path, ME)
+    minion.pillar({"terraform": {"lab": outputs}, "components": settings(root)})
+    minion.run("state.sls_id", "hecate health check", "components.hecate")
+    script = root / "etc/hecate/check-upstreams"
+    done = subprocess.run(["sh", str(script)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert [f"{text}: none of its 1 hosts answers" in done.stdout for text in nasty] == [True] * 3
+    assert list((tmp_path / "ran").iterdir()) == []
+
+
 def test_a_real_host_gets_accounts_volumes_and_services_too(tmp_path, outputs):
     minion = SaltCall(tmp_path, ME)
     packages = {name: {"package": name} for name in ("consul", "vault", "boundary", "hera", "hecate")}
@@ -207,7 +231,7 @@ def test_a_real_host_gets_accounts_volumes_and_services_too(tmp_path, outputs):
         assert {"require": [{"test": f"{name} ready"}]} in states[f"{name} service"]["service"]
         assert {"user": name} in states[f"{name} folder /etc/{name}"]["file"]
     assert {"device": "/dev/xvdf"} in states["vault data mounted"]["mount"]
-    assert {"require": [{"service": "hecate service"}]} in states["hecate reloaded"]["cmd"]
+    assert {"require": [{"file": "hecate live"}, {"service": "hecate service"}]} in states["hecate reloaded"]["cmd"]
     assert {"require": [{"cmd": "boundary database"}]} in states["boundary database marked"]["file"]
 
 

@@ -23,6 +23,15 @@ output "text" {
   value = terraform_data.this.output
 }
 """
+# What the master's own pillar has at its top, beside `infrastructure`.
+MASTERS_OWN = {"component": "web", "components": {"hecate": {"port": 443}}, "site": {"rooms": [1, {"floor": 2}]}}
+STEP = """
+tell:
+  test.succeed_without_changes:
+    - comment: {{ pillar['ticket'] }}
+    - require:
+      - salt: deploy
+"""
 
 
 @pytest.fixture
@@ -36,7 +45,7 @@ def salt_run(tmp_path):
             "first": {"module": "note", "variables": {"text": first}},
             "second": {"module": "note", "inputs": {"text": "@first.text"}},
         }
-        pillar = {"infrastructure": {"environments": {"lab": {"components": components}}}}
+        pillar = {"infrastructure": {"environments": {"lab": {"components": components}}}, **MASTERS_OWN}
         return SaltRun(tmp_path, pillar, tmp_path / "modules")
 
     return make
@@ -77,10 +86,44 @@ def test_a_failed_deploy_fails_the_orchestration_and_no_minion_is_touched(salt_r
 
 @pytest.mark.parametrize("sls", ["orchestrate", "orchestrate.destroy"])
 def test_without_an_environment_the_message_says_how_to_name_it(salt_run, sls):
-    code, results = salt_run("hello").orchestrate(sls, yes=True)
-    assert code == 1
-    [result] = results.values()
-    assert '{"environment": "staging"' in result["comment"]
+    assert '{"environment": "staging"' in salt_run("hello").refusal(sls, yes=True)
+
+
+def test_what_the_masters_own_pillar_has_otherwise_is_given(salt_run, tmp_path):
+    """Each of these keys is in the master's own pillar, too, where it is nobody's mistake."""
+    salt = salt_run("hello")
+    said = salt.refusal("orchestrate.deploy", environment="lab", component="first", site={"rooms": []})
+    assert "'component' is no argument of deploy. Did you mean 'components'?" in said
+    assert "'site' is no argument of deploy." in said
+    assert states(tmp_path) == set()
+    code, results = salt.orchestrate("orchestrate.deploy", environment="lab", components=["first"], component="web")
+    assert (code, results["deploy"]["result"]) == (0, True)
+    assert states(tmp_path) == {"first"}
+
+
+@pytest.mark.parametrize(
+    ("sls", "given"),
+    [
+        ("include:\n  - orchestrate.deploy\n" + STEP, {"own_keys": ["ticket"]}),
+        ("{%- set own_keys = ['ticket'] %}\n{%- include 'orchestrate/deploy.sls' %}\n" + STEP, {}),
+    ],
+    ids=["Salt's include", "Jinja's include"],
+)
+def test_an_sls_that_includes_ours_lists_its_own_keys(salt_run, tmp_path, sls, given):
+    salt = salt_run("hello")
+    (tmp_path / "sls").mkdir()
+    (tmp_path / "sls" / "release.sls").write_text(sls)
+    code, results = salt.orchestrate("release", environment="lab", ticket="X-1", dry_run=True, **given)
+    assert (code, results["tell"]["comment"]) == (0, "X-1")
+    assert "'tickt' is no argument of deploy. Did you mean 'ticket'?" in salt.refusal(
+        "release", environment="lab", ticket="X-1", tickt="X-2", **given
+    )
+
+
+def test_a_highstate_of_no_minions_is_refused(salt_run):
+    assert "target names no minions" in salt_run("hello").refusal(
+        "orchestrate.deploy", environment="lab", highstate=True
+    )
 
 
 def test_preflight_comes_before_the_deploy(salt_run, tmp_path):

@@ -65,7 +65,6 @@ def test_a_worker_with_its_own_binary_and_mirror(tmp_path, root, binary_archive)
     }
     worker = {
         "root": str(root),
-        "packages": [],
         "binary": {"url": str(binary_archive), "hash": digest(binary_archive)},
         "providers": [provider],
         "certificates": {"hive": "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n"},
@@ -100,17 +99,17 @@ def initialised(root: Path, folder: Path) -> str:
 def test_a_damaged_archive_is_refused_and_not_unpacked(tmp_path, root, binary_archive):
     minion = SaltCall(tmp_path)
     binary_settings = {"url": str(binary_archive), "hash": "sha256=" + "0" * 64}
-    minion.pillar({"worker": {"root": str(root), "packages": [], "binary": binary_settings}})
+    minion.pillar({"worker": {"root": str(root), "binary": binary_settings}})
     problems = failed(minion.apply("terraform"))
     assert "worker binary fetched" in problems
     assert not (root / "usr/local/bin/terraform").exists()
 
 
-def test_by_default_everything_comes_with_our_package(tmp_path):
+def test_by_default_everything_comes_with_our_package_which_is_here_already(tmp_path):
     minion = SaltCall(tmp_path)
     minion.pillar({"worker": {"backends": ["local", "s3"]}})
     states = minion.run("state.show_sls", "terraform")
-    assert {"pkgs": ["saltform"]} in states["worker packages"]["pip"]
+    assert "worker package" not in states
     assert {"pkgs": ["boto3"]} in states["worker backend readers"]["pip"]
     assert "worker binary" not in states
     assert {"name": "/var/lib/saltform"} in states["worker states"]["file"]

@@ -69,6 +69,24 @@ def test_a_hundred_unchanged_ones_print_nothing(clock):
     assert out.getvalue() == ""
 
 
+def test_without_a_terminal_what_keeps_minions_from_converging_is_a_line_when_it_is_new(clock, monkeypatch):
+    monkeypatch.setattr(progress_module, "STILL_RUNNING_AFTER", 30.0)
+    out = io.StringIO()
+    progress = Progress(out, clock)
+    progress.step("consul", Status.RUNNING, "applying")
+    for _ in range(3):  # as often as it is looked at
+        progress.step("consul", Status.CONVERGING, "highstate on consul-1")
+        progress.step("consul", Status.CONVERGING, "consul-1: state file.managed a failed: no such source")
+        clock.now += 20
+    progress._say_who_is_running()
+    lines = [line.partition("s ")[2] for line in out.getvalue().splitlines()]
+    assert lines == [
+        "consul converging: highstate on consul-1",
+        "consul converging: consul-1: state file.managed a failed: no such source",
+        "running: consul (60.0 s, consul-1: state file.managed a failed: no such source)",
+    ]
+
+
 def test_a_status_told_twice_is_printed_once(clock):
     out = io.StringIO()
     progress = Progress(out, clock)

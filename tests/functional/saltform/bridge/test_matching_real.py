@@ -50,12 +50,16 @@ def compiled(tmp_path):
     for name, targets in TARGETS.items():
         index[name] = {"state": str(_state(state_dir, name)), "targets": targets, "outputs": {}}
     index["secrets"] = {"state": str(_state(state_dir, "secrets")), "targets": "", "outputs": SENSITIVE}
+    dev = tmp_path / "dev"  # another environment, in which everybody is in front
+    dev.mkdir()
+    (dev / "top.sls").write_text(json.dumps({"dev": {"*": ["front"]}}))
+    (dev / "front.sls").write_text(json.dumps({"tier": "front"}))
     (state_dir / "index").mkdir()
     (state_dir / "index" / "staging.json").write_text(json.dumps(index))
     settings = {
         "root_dir": str(tmp_path),
         "cachedir": str(tmp_path / "cache"),
-        "pillar_roots": {"base": [str(pillar)]},
+        "pillar_roots": {"base": [str(pillar)], "dev": [str(dev)]},
         "file_roots": {"base": [str(tmp_path / "files")]},
         "ext_pillar": [{"terraform_outputs": {}}],
         "saltform": {"state_dir": str(state_dir)},
@@ -64,10 +68,13 @@ def compiled(tmp_path):
     (tmp_path / "master").write_text(json.dumps(settings))
     opts = config.master_config(str(tmp_path / "master"))
 
-    def compile_for(minion, brought=None, first=False):
-        given = {**opts, "ext_pillar_first": first}
+    def compile_for(minion, brought=None, first=False, saltenv="base", pillarenv=None, decides=None, **more):
+        given = {**opts, "ext_pillar_first": first, **more}
+        given["saltform"] = {**opts["saltform"], **({"pillarenv": decides} if decides else {})}
         grains = {"id": minion, "role": GRAINS.get(minion, "")}
-        tree = salt.pillar.Pillar(given, grains, minion, "base", pillar_override=brought).compile_pillar()
+        tree = salt.pillar.Pillar(
+            given, grains, minion, saltenv, pillar_override=brought, pillarenv=pillarenv
+        ).compile_pillar()
         components = tree.get("terraform", {}).get("staging", {})
         return set(components) - {"secrets"} | set(components.get("secrets", {}))
 
@@ -96,6 +103,26 @@ def test_every_minion_sees_exactly_what_is_meant_for_it(compiled, minion):
 @pytest.mark.parametrize("minion", ["liar", "db-2", "web-2"])
 def test_pillar_that_a_minion_brings_along_opens_nothing(compiled, minion, first):
     assert compiled(minion, brought={"tier": "front"}, first=first) == SEEN[minion]
+
+
+@pytest.mark.parametrize("minion", ["liar", "db-1", "web-1"])
+@pytest.mark.parametrize(
+    "chosen", [{"pillarenv": "dev"}, {"saltenv": "dev"}, {"saltenv": None}, {"pillarenv": "dev", "saltenv": "dev"}]
+)
+@pytest.mark.parametrize("settings", [{}, {"pillarenv_from_saltenv": True}])
+def test_a_minion_does_not_choose_the_pillar_environment(compiled, minion, chosen, settings):
+    assert compiled(minion, **chosen, **settings) == SEEN[minion]
+
+
+def test_the_master_chooses_it(compiled):
+    assert compiled("liar", decides="dev") == {"grain", "pillar", "by_pillar"}
+    assert compiled("liar", decides="none-of-that-name") == {"grain"}
+
+
+def test_a_folder_for_every_environment_opens_nothing(compiled, tmp_path):
+    """`__env__`: Salt has put the minion's choice in its place by the time that we are asked."""
+    roots = {"__env__": [str(tmp_path / "__env__")]}
+    assert compiled("liar", pillarenv="dev", pillar_roots=roots) == {"grain"}
 
 
 @pytest.mark.parametrize("targets", ["G@role:vault", "I@tier:front or P@os:.*", "(G@a:b)", "S@10.0.0.0/8"])

@@ -9,7 +9,8 @@ import tempfile
 import pytest
 
 from saltform.bridge.host import sdb_resolver
-from saltform.bridge.runner import _runner_pillar
+from saltform.bridge.runner import runner_pillar
+from saltform.config import Settings
 from saltform.credentials.lender import Lender
 from saltform.errors import CredentialError
 from tests.support.credentials import component, source
@@ -66,9 +67,9 @@ def opts(tmp_path, keyring):
     return salt.config.apply_master_config(given) | {"__role": "master", "file_client": "local"}
 
 
-def test_both_are_lent_resolved_and_what_salt_can_not_resolve_is_refused(opts, monkeypatch):
+def test_both_are_lent_resolved_and_what_salt_can_not_resolve_is_refused(opts, tmp_path, monkeypatch):
     monkeypatch.setenv("PILLAR_TEST_KEY", "AKIAFROMSDB000000001")
-    pillar = _runner_pillar(opts, "test_master")
+    pillar = runner_pillar(opts, Settings(tmp_path / "state", pillar_id="test_master"))
     assert pillar["secrets"]["hive"]["AWS_ACCESS_KEY_ID"].startswith("sdb://")  # Salt leaves it to who uses it
     with Lender(environ={}, pillar=pillar, resolve=sdb_resolver(opts)) as lender:
         with lender.lend(component(source("pillar", path="secrets:hive"))) as loan:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from hive_emulator.testing import free_port
 from saltform.credentials import vault_init
 from saltform.credentials.safes import EMPTY, GpgSafe
 from saltform.errors import CredentialError
+from tests.support.disk_calls import disk_calls
 from tests.support.openbao import real_server
 from tests.support.planted import CommandLines, report, search_files, search_text
 
@@ -34,6 +37,32 @@ def keyring():
             gpg(home, "--passphrase", "", "--quick-gen-key", owner, "default", "default", "never")
         yield home
         subprocess.run(["gpgconf", "--homedir", home, "--kill", "all"], check=True)
+
+
+@pytest.fixture
+def lookups(keyring):
+    """Who came to the socket of `dirmngr`, the program that looks up keys on the network for gpg."""
+    listed = subprocess.run(
+        ["gpgconf", "--homedir", keyring, "--list-dirs", "dirmngr-socket"], check=True, capture_output=True, text=True
+    )
+    path, came = listed.stdout.strip(), []
+    Path(path).unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+
+        def answer():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return  # the test is over
+                came.append("somebody")
+                connection.close()
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield came
+    Path(path).unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -96,6 +125,84 @@ def test_the_gpg_safe_is_private_and_opens_for_each_owner(gpg_safe, keyring):
     assert packets.count(":pubkey enc packet:") == 2
 
 
+def fingerprint(home, owner):
+    listed = gpg(home, "--with-colons", "--list-keys", owner).decode().splitlines()
+    return next(line.split(":")[9] for line in listed if line.startswith("fpr"))
+
+
+@pytest.mark.parametrize(
+    ("recipient", "why"),
+    [
+        ("frist@example.com", "'frist@example.com' is not in the key ring"),
+        ("@example.com", "neither a whole fingerprint, nor an address"),
+        ("first", "neither a whole fingerprint, nor an address"),
+        ("0123456789ABCDEF", "neither a whole fingerprint, nor an address"),
+        ("4F1C 0D2E 9A22 B3C4 4F1C 0D2E 9A22 B3C4 4F1C 0D2E", "is not in the key ring"),
+        ("twice@example.com", "is in the key ring 2 times"),
+        ("/nowhere/key.asc", "/nowhere/key.asc"),
+        ("/etc/hostname", "/etc/hostname"),
+    ],
+)
+def test_a_recipient_that_is_not_exactly_one_key_is_refused_and_not_looked_for_on_the_network(
+    tmp_path, keyring, lookups, gpg_safe, recipient, why
+):
+    if recipient.startswith("twice"):
+        for name in ("One", "Two"):
+            gpg(
+                keyring, "--passphrase", "", "--quick-gen-key", f"{name} <{recipient}>", "default", "default", "never"
+            )
+    gpg_safe["gpg"]["recipients"] = [OWNERS[0], recipient]
+    with real_server(tmp_path, storage="inmem") as server:
+        settings = {"address": server.address, "safe": gpg_safe}
+        with pytest.raises(CredentialError) as caught:
+            vault_init.ready(settings)
+        assert why in caught.value.detail
+        assert vault_init.status(settings)["initialised"] is False
+    assert lookups == []
+
+
+def test_a_recipient_is_a_fingerprint_an_address_or_a_file_with_one_key(tmp_path, keyring, lookups, gpg_safe):
+    """An unknown address in gpg's own configuration (`encrypt-to`) gets nothing, and isn't looked for either."""
+    (tmp_path / "second.asc").write_bytes(gpg(keyring, "--armor", "--export", OWNERS[1]))
+    whole = fingerprint(keyring, OWNERS[0])
+    spaced = " ".join(whole[place : place + 4] for place in range(0, 40, 4)).lower()
+    configuration = Path(keyring, "gpg.conf")
+    configuration.write_text("encrypt-to stranger@example.com\nauto-key-locate local,wkd\n")
+    try:
+        for recipients in ([spaced, "Second@Example.com"], [f"0x{whole}", str(tmp_path / "second.asc")]):
+            gpg_safe["gpg"].update(recipients=recipients, file=str(tmp_path / f"{len(recipients[0])}.asc"))
+            safe = GpgSafe(gpg_safe["gpg"])
+            safe.prepare()
+            safe.store({"keys": ["share-one"]})
+            assert safe.load() == {"keys": ["share-one"]}
+            packets = gpg(keyring, "--list-packets", gpg_safe["gpg"]["file"]).decode()
+            assert packets.count(":pubkey enc packet:") == 2
+    finally:
+        configuration.unlink()
+    assert lookups == []
+
+
+def test_the_keys_are_on_the_disk_before_they_are_needed(gpg_safe, tmp_path, monkeypatch):
+    path = Path(gpg_safe["gpg"]["file"])
+    unseal, before = vault_init._unseal, []
+    with real_server(tmp_path, storage="inmem") as server, disk_calls() as calls:
+        settings = {"address": server.address, "shares": 1, "threshold": 1, "safe": gpg_safe}
+        monkeypatch.setattr(vault_init, "_unseal", lambda *given: (before.extend(calls), unseal(*given)))
+        assert vault_init.ready(settings)["changes"] == ["initialised", "unsealed"]
+    assert before[-3:] == [("sync", path.with_name(".keys.asc.new")), ("name", path), ("sync", path.parent)]
+    assert ("sync", path.parent.parent) in before  # the folder was made for it
+
+
+def test_keys_of_who_was_killed_while_they_were_stored_are_found_and_kept(gpg_safe):
+    path = Path(gpg_safe["gpg"]["file"])
+    safe = GpgSafe(gpg_safe["gpg"])
+    safe.store({"keys": ["share-one"]})
+    path.rename(path.with_name(".keys.asc.new"))  # it had no name yet
+    assert safe.load() == {"keys": ["share-one"]}
+    with pytest.raises(CredentialError, match="The safe is not empty"):
+        safe.prepare()
+
+
 @pytest.mark.parametrize("kind", ["gpg_safe", "vault_safe"])
 def test_a_safe_is_never_overwritten(request, kind):
     safe = vault_init.open_safe({"safe": request.getfixturevalue(kind)})
@@ -136,6 +243,18 @@ def test_nothing_is_initialised_when_its_keys_could_not_be_kept(tmp_path, bao, g
             vault_init.ready(settings)
         assert caught.value.fix
         assert vault_init.status(settings)["initialised"] is False
+
+
+def test_a_wrong_token_of_the_safe_names_the_safe_and_not_the_vault_whose_keys_go_there(tmp_path, vault_safe):
+    vault_safe["vault"]["auth"]["token"] = "s.a-token-that-is-none"
+    path, address = vault_safe["vault"]["path"], vault_safe["vault"]["address"]
+    with real_server(tmp_path, storage="inmem") as server:
+        with pytest.raises(CredentialError) as caught:
+            vault_init.ready({"address": server.address, "safe": vault_safe})
+        assert server.address not in str(caught.value)
+    assert f"the safe, {path} in the Vault at {address}" in caught.value.detail
+    assert "vault:safe:vault:auth" in caught.value.fix
+    assert "infrastructure:vault" not in str(caught.value) + caught.value.fix
 
 
 def test_an_answer_with_keys_that_is_lost_is_said_as_what_it_is(tmp_path, gpg_safe, monkeypatch):

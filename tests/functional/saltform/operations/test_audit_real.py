@@ -5,9 +5,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import sqlite3
+import threading
 
+from saltform.operations.run import auditing
 from saltform.report import text
+from saltform.runlog.audit import Anchor
 
 
 def entries(world, **given):
@@ -76,3 +80,60 @@ def test_bad_questions_are_refused(staging):
 def test_an_environment_that_nobody_has_touched_yet_has_no_entries(world):
     found = world.call("audit", "staging", None, True)
     assert (found["retcode"], found["entries"], found["problems"]) == (0, [], [])
+
+
+def anchor(world):
+    return json.loads((world.state_dir / "audit" / "staging.json").read_bytes())
+
+
+def test_the_anchor_never_goes_back_when_two_write_at_once(world, monkeypatch):
+    """Whoever adds the older entry may be the last to say how far the chain goes."""
+    services = world.services()
+    append, first, second = services.runlog.audit.append, threading.Event(), threading.Event()
+
+    class Slow:
+        """The first entry's writer is held up after its entry is in the chain."""
+
+        has = services.runlog.audit.has
+
+        @staticmethod
+        def append(*given):
+            found = append(*given)
+            if found.number == 1:
+                first.set()
+                assert second.wait(20)
+            return found
+
+    monkeypatch.setattr(type(services.runlog), "audit", Slow())
+    slow = threading.Thread(target=auditing.note, args=(services, "staging", "first"))
+    slow.start()
+    assert first.wait(20)
+    auditing.note(services, "staging", "second")
+    second.set()
+    slow.join()
+    services.close()
+    assert anchor(world)["number"] == 2
+
+
+def test_the_anchor_of_a_chain_that_was_cut_off_stays_the_proof(world):
+    services = world.services()
+    for number in range(4):
+        auditing.note(services, "staging", f"note {number}")
+    kept = anchor(world)
+    first = services.runlog.audit.entries("staging")[0]
+    services.runlog._database.write("DELETE FROM audit WHERE number > 1")
+    services.runlog._database.write("UPDATE audit_heads SET number = 1, hash = ?", (first.hash,))
+    for number in range(6):  # beyond where it was
+        auditing.note(services, "staging", f"forged {number}")
+    services.close()
+    assert anchor(world) == kept
+    found = world.call("audit", "staging", None, True, None)
+    assert found["retcode"] == 1 and "entry 4 is not the one that this host's anchor names" in str(found)
+
+
+def test_the_anchor_goes_on_with_the_chain(world):
+    services = world.services()
+    for _ in range(3):
+        auditing.note(services, "staging", "note")
+    assert Anchor(**anchor(world)) == services.runlog.audit.head("staging")
+    services.close()

@@ -1,7 +1,6 @@
 """Whatever is killed at whatever moment: after `resume` reality, states and run log agree, as after a quiet run.
 
-`make chaos ROUNDS=1000 SEED=7` does more of the same; here it is fifty rounds, three with the aws provider, and four
-in which PostgreSQL is killed.
+`make chaos ROUNDS=1000 SEED=7` does more of the same; here it is fifty rounds, and three with the aws provider.
 
 1. A round is a deploy of a random graph or a destroy of a random part of it, in a process of its own. At a random
    moment one of these gets a `kill -9`: the runner, one terraform, all of them, or all of them and the guard that
@@ -27,75 +26,27 @@ from hive_emulator.testing import running_emulator
 from saltform.layout import Layout
 from saltform.runlog import RunLog
 from saltform.tfstate.local import LocalStates
-from tests.support import masters
+from tests.support.chaos import (
+    MODULE,
+    NAMES,
+    ROUNDS,
+    SEED,
+    expected,
+    graph,
+    in_workspaces,
+    nothing_is_left,
+    started,
+    wait_until,
+)
 from tests.support.hive_world import HiveWorld
-from tests.support.postgres import postgres
-from tests.support.runner_process import start
 from tests.support.world import World
 from tests.support.zygote import Zygote, zygote
 
-ROUNDS = int(os.environ.get("SALTFORM_CHAOS_ROUNDS", "50"))
-SEED = os.environ.get("SALTFORM_CHAOS_SEED", "20261116")
 ON_HIVE = max(3, ROUNDS // 20)
-ON_POSTGRESQL = max(4, ROUNDS // 20)
 LOT = 10  # rounds in one world
 VICTIMS = ("runner", "terraform", "all", "all and the guard")
-NAMES = ("a", "b", "c", "d", "e")
-
-# Makes a file with its value, and removes it again; two at once are noticed.
-MODULE = """
-variable "name" { type = string }
-variable "value" { type = string }
-variable "home" { type = string }
-variable "upstream" {
-  type    = string
-  default = ""
-}
-locals { value = "${var.value}${var.upstream}" }
-resource "terraform_data" "this" {
-  input            = { file = "${var.home}/reality/${var.name}", home = var.home, name = var.name }
-  triggers_replace = [local.value]
-  provisioner "local-exec" {
-    command = <<-EOT
-      exec 9>>${self.input.home}/busy.${self.input.name}
-      flock -n 9 || { echo "${self.input.name} twice" >> ${self.input.home}/ledger; exit 1; }
-      echo "${self.input.name} begin" >> ${self.input.home}/ledger
-      echo "${local.value}" > ${self.input.file}
-      echo "${self.input.name} end" >> ${self.input.home}/ledger
-    EOT
-  }
-  provisioner "local-exec" {
-    when    = destroy
-    command = "rm -f ${self.input.file}; echo \\"${self.input.name} gone\\" >> ${self.input.home}/ledger"
-  }
-}
-output "value" { value = local.value }
-"""
-
 
 # --- what happens -------------------------------------------------------------------------------------------
-
-
-def graph(chance: random.Random, home: Path) -> dict:
-    """Two to five components, each on some of those before it, some with their value."""
-    components: dict = {}
-    for name in NAMES[: chance.randint(2, 5)]:
-        before = [other for other in components if chance.random() < 0.4]
-        variables = {"name": name, "value": f"{name}{chance.randrange(3)}", "home": str(home)}
-        components[name] = {"module": "chaos", "variables": variables, "needs": before}
-        if before and chance.random() < 0.5:
-            components[name]["inputs"] = {"upstream": f"@{before[0]}.value"}
-    return components
-
-
-def in_workspaces(world: World) -> list[int]:
-    """The processes at work in this world's workspaces: terraform, its providers, its provisioners."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if (entry / "cwd").readlink().is_relative_to(world.state_dir / "workspaces"):
-                found.append(int(entry.name))
-    return found
 
 
 def guards_of(pid: int) -> list[int]:
@@ -127,17 +78,6 @@ def strike(world: World, chance: random.Random, runner: int) -> str:
         which, there = chance.random(), in_workspaces(world)  # as many draws, however many there are
         kill([there[int(which * len(there))]] if there else [])
     return victims
-
-
-def started(world: World) -> int:
-    return sum(1 for _ in (world.state_dir / "runs").glob("*/alive"))
-
-
-def wait_until(condition, seconds: float = 120, every: float = 0.005) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(every)
 
 
 def last_run(world: World):
@@ -177,23 +117,7 @@ def resumed(world: World, verb: str) -> dict | None:
     return returned
 
 
-def nothing_is_left(world: World) -> None:
-    """Nobody holds anything, nobody works, and no run waits to go on."""
-    assert world.call("locks", "staging")["locks"] == {}
-    assert in_workspaces(world) == []
-    assert world.call("status", "staging")["notes"] == []
-
-
 # --- fast rounds --------------------------------------------------------------------------------------------
-
-
-def expected(components: dict, there: set[str]) -> dict[str, str]:
-    """What an undisturbed run ends with."""
-    values: dict[str, str] = {}
-    for name, component in components.items():
-        upstream = component.get("inputs", {}).get("upstream", "")
-        values[name] = component["variables"]["value"] + values.get(upstream.removeprefix("@").split(".")[0], "")
-    return {name: value for name, value in values.items() if name in there}
 
 
 def agree(world: World, there: set[str]) -> None:
@@ -261,53 +185,6 @@ def test_after_any_kill_a_resume_ends_as_an_undisturbed_run(tmp_path, lot, round
 
 def needs(components: dict, name: str, other: str) -> bool:
     return any(need == other or needs(components, need, other) for need in components[name]["needs"])
-
-
-# --- under PostgreSQL ---------------------------------------------------------------------------------------
-
-
-def test_after_a_kill_of_postgresql_a_resume_ends_as_an_undisturbed_run(tmp_path, monkeypatch):
-    """Runner and terraform live on: what runs is finished, nothing new is begun, and the record is mended."""
-    chance = random.Random(f"{SEED} postgresql")
-    print(f"seed {SEED}, {ON_POSTGRESQL} rounds under PostgreSQL")
-    for name, value in masters.LOGIN.items():
-        monkeypatch.setenv(name, value)
-    (tmp_path / "reality").mkdir()
-    (tmp_path / "ledger").touch()
-    went_on, length = 0, 1.0
-    with postgres() as database, masters.states() as states:
-        world = masters.master(tmp_path / "master", masters.schema(database, "chaos"), states, lock=True)
-        world.module("chaos", MODULE)
-        for number in range(ON_POSTGRESQL):
-            world.components = graph(chance, tmp_path)
-            before, share = started(world), chance.uniform(0, 1.1)
-            process = start(world, "deploy", {"parallelism": 2})
-            wait_until(lambda n=before: started(world) > n)
-            began = time.monotonic()
-            if number:
-                wait_until(lambda end=began + share * length: time.monotonic() >= end)
-            else:  # in the middle of an apply, so that it is never too late
-                wait_until(lambda: (tmp_path / "ledger").stat().st_size)
-            database.kill()
-            process.communicate(timeout=300)
-            length = 0.7 * length + 0.3 * max(0.3, time.monotonic() - began)
-            database.start_again()
-            runs = world.call("history", "staging", 1)["runs"]
-            where = f"seed {SEED}, round {number}: {runs}"
-            print(where)
-            if runs and runs[0]["verb"] == "deploy" and runs[0]["status"] != "done":
-                returned = world.call("resume", runs[0]["id"])
-                assert returned["retcode"] == 0, f"{where}: {json.dumps(returned, indent=1)}"
-                went_on += 1
-            again = world.deploy()  # the first time, if it was killed before it was on record
-            assert again["retcode"] == 0, f"{where}: {json.dumps(again, indent=1)}"
-            reality = {path.name: path.read_text().strip() for path in (tmp_path / "reality").iterdir()}
-            assert reality == expected(world.components, set(world.components)), where
-            assert {step["status"] for step in world.deploy()["steps"].values()} == {"unchanged"}, where
-            nothing_is_left(world)
-            assert world.destroy()["retcode"] == 0, where
-    assert went_on  # otherwise every kill came too late to show anything
-    assert "twice" not in (tmp_path / "ledger").read_text()
 
 
 # --- on a Hive ----------------------------------------------------------------------------------------------

@@ -166,7 +166,9 @@ def test_continue_skips_only_what_needs_the_failed_one(world):
 
 def test_a_deploy_after_a_failure_goes_on_where_it_stopped(world):
     failing(world, "stop")
-    assert world.call("status", "staging")["components"]["bad"]["status"] == "half done"
+    status = world.call("status", "staging")
+    assert status["components"]["bad"]["status"] == "half done"
+    assert any("failed, with bad half done: resume or abandon" in note for note in status["notes"])
     world.components["bad"]["variables"]["command"] = "true"
     returned = world.deploy()
     assert returned["retcode"] == 0
@@ -248,3 +250,14 @@ def test_a_sensitive_input_is_in_no_log_and_no_error_however_deep_it_is(world):
     assert returned["retcode"] == 1
     assert "hunter2" not in str(returned)
     assert "hunter2" not in Path(returned["steps"]["taker"]["log"]).read_text()
+
+
+def test_a_sensitive_input_arrives_whatever_characters_it_has(world):
+    """Terraform reads it as an HCL expression, which has neither `\\b` nor `\\f`."""
+    value = '["bell\\u0008", "feed\\u000c\\\\b\\\\f$${x}"]'
+    world.module("giver", f'output "deep" {{\n  value     = {{ k = {value} }}\n  sensitive = true\n}}\n')
+    world.module("taker", f'variable "x" {{}}\noutput "same" {{\n  value = nonsensitive(var.x.k == {value})\n}}\n')
+    world.components = {"giver": {"module": "giver"}, "taker": {"module": "taker", "inputs": {"x": "@giver.deep"}}}
+    deployed = world.deploy()
+    assert deployed["retcode"] == 0, deployed
+    assert deployed["outputs"]["taker"]["same"] is True

@@ -108,3 +108,20 @@ def test_when_hive_throttles_everything_is_halved_and_that_is_said(tmp_path, hiv
     assert first == 8 and second < 8
     assert world.call("show", returned["run"])["notes"] == returned["notes"]
     assert os.listdir(world.state_dir / "limits" / "hive")
+
+
+def test_what_the_aws_provider_gives_up_after_its_five_retries_is_throttling_that_shows(tmp_path, hive):
+    """With its own 25 the provider would wait for minutes, and nobody would learn why."""
+    world = HiveWorld(tmp_path, hive)
+    world.infrastructure["defaults"] = {"retry": {"wait": "0.1s"}}
+    world.module("net", 'resource "aws_vpc" "this" { cidr_block = "10.8.0.0/16" }\n')
+    world.components = {"net": {"module": "net", "provider": "hive"}}
+    # Six answers in all, the first five of a kind that the provider waits for less long.
+    failing = {"action": "CreateVpc", "error": "InternalError", "status": 500, "times": 5}
+    put_faults(hive, failing, {"action": "CreateVpc", "throttle": True, "times": 1})
+    returned = world.deploy()
+    assert statuses(returned) == {"net": "applied"}, returned
+    assert [item["because"] for item in returned["steps"]["net"]["retries"]] == ["throttled"]
+    assert any(note.startswith("hive throttles: ") for note in returned["notes"])
+    applies = [argv for argv in world.processes.started if "apply" in argv]
+    assert len(applies) == 2

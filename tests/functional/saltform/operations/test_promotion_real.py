@@ -135,10 +135,11 @@ def test_health_is_asked_of_stagings_minions(two):
     assert "no minion matches 'web*'" in promoted()["error"]["detail"]
     fleet.comes("web1", "web2", "db1")
     fleet.here.remove("web2")
-    assert "test.ping is not true on web2" in promoted()["error"]["detail"]
+    assert "web2 did not answer test.ping within 60 s" in promoted()["error"]["detail"]
     fleet.comes("web2")
     assert promoted()["retcode"] == 2
-    assert fleet.asked[1:] == [("test.ping", ("web1", "web2"))] * 2
+    both = ("test.ping", ("web1", "web2"))
+    assert fleet.asked[1:] == [both, ("test.ping", ("web2",)), both]  # who was silent is asked whether it is there
 
 
 def test_a_pin_in_pillar_wins_and_is_said(two):
@@ -210,7 +211,11 @@ def test_a_promotion_that_is_rolled_back_leaves_what_was_promoted_before(two):
 
 
 def test_nothing_is_promoted_before_a_person_has_agreed(two):
-    two.infrastructure["environments"]["production"]["approval"] = {"when": "always", "not_author": True}
+    two.infrastructure["environments"]["production"]["approval"] = {
+        "when": "always",
+        "by": ["eve"],
+        "not_author": True,
+    }
     returned = promote(two)
     assert (returned["retcode"], statuses(returned)["networking"]) == (3, "awaiting approval"), returned
     assert two.call("releases", "production")["pillar"]["infrastructure"]["releases"] == {"production": {}}

@@ -7,8 +7,10 @@ import time
 
 import pytest
 
+from saltform.files import alone
 from saltform.layout import Layout
 from saltform.runlog import RunLog, locks
+from saltform.workspace.git import lock_of
 from tests.support.world import statuses
 
 LONG_AGO = time.time() - 200 * 86400
@@ -86,6 +88,19 @@ def test_by_size_the_oldest_that_can_be_made_anew_goes_and_nobody_is_disturbed(o
     assert len(list((old.state_dir / "runs").glob("*/logs"))) == 1  # of the run that can go on
     old.components["b"]["variables"]["command"] = "true"
     assert statuses(old.deploy())["b"] == "applied"
+
+
+@pytest.mark.parametrize("name", ["0123456789abcdef", f"0123456789abcdef-{'1' * 40}"])
+def test_a_clone_that_git_is_at_work_on_stays_with_all_its_trees(old, name):
+    """While git checks a commit out it has the clone's lock; the trees beside the clone are of that lock, too."""
+    cache = old.state_dir / "cache" / "git"
+    (cache / name).mkdir(parents=True)
+    (cache / name / "main.tf").write_text("# larger than a byte")
+    with alone(lock_of(cache / "0123456789abcdef")):
+        old.call("prune", "3650d", "1B")
+        assert (cache / name / "main.tf").exists()
+    old.call("prune", "3650d", "1B")
+    assert not (cache / name).exists()
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import time
 
 import pytest
 
@@ -15,10 +13,8 @@ from saltform.runlog import StepRecord
 from saltform.tfstate import read
 from tests.support import masters
 from tests.support.postgres import postgres
-from tests.support.runner_process import start
+from tests.support.runner_process import ended, start, until
 from tests.support.world import statuses
-
-LONG = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -53,23 +49,10 @@ def two(tmp_path, database, states, request, monkeypatch):
     return made
 
 
-def until(condition, what):
-    deadline = time.monotonic() + LONG
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.05)
-    return found
-
-
 def begun(world):
     process = start(world, "deploy", {"parallelism": 1})
     until(world.begun.exists, "the first component")
     return process
-
-
-def ended(process):
-    stdout, _ = process.communicate(timeout=LONG)
-    return json.loads(stdout)
 
 
 def test_one_is_seen_waited_for_and_not_done_again_by_the_other(two):
@@ -90,6 +73,17 @@ def test_one_is_seen_waited_for_and_not_done_again_by_the_other(two):
     assert statuses(ended(waiting)) == {"first": "unchanged", "second": "unchanged"}
     assert set(statuses(other.deploy()).values()) == {"unchanged"}
     assert other.processes.started == []
+
+
+def test_validate_says_where_only_our_own_lock_is_between_masters(two):
+    one, _other = two
+    assert one.call("validate", "staging")["notes"] == []
+    backend = one.infrastructure["defaults"]["backend"]
+    for name in ("lock_address", "unlock_address"):
+        del backend[name]
+    (note,) = one.call("validate", "staging")["notes"]
+    assert note.startswith("staging: first, second: the backend (http without lock_address and unlock_address)")
+    assert "cut off from the run log for more than 6 s" in note
 
 
 def test_a_run_is_cancelled_from_the_other_master_and_resumed_where_it_was(two):
@@ -182,7 +176,7 @@ def test_a_database_that_is_killed_under_a_run_and_comes_back(two, database):
     assert any("first (" in note and "not on record" in note for note in returned["notes"])
     assert other.deploy()["error"]["type"] == "RunLogError"
     database.start_again()
-    assert any("is dead since" in note for note in other.call("status", "staging")["notes"])
+    until(lambda: "is dead since" in str(other.call("status", "staging")["notes"]), "the end of its lease")
     resumed = one.call("resume", returned["run"])
     assert resumed["retcode"] == 0, resumed
     assert statuses(resumed) == {"first": "unchanged", "second": "applied"}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from saltform.errors import BinaryError, WorkspaceError
-from saltform.process import Cancel, RealProcesses, Result
+from saltform.process import LOST_LOCK, Cancel, Lease, RealProcesses, Result
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -210,13 +210,18 @@ def test_a_signal_that_became_an_exit_interrupts_the_process_and_waits_for_it(tm
 def runner(tmp_path):
     """A process of its own that runs a script and has seen its first line."""
 
-    def start(script, grace=30.0):
+    def start(script, grace=30.0, lease=1000.0, reconnected=False):
         program = textwrap.dedent(f"""
+            import time
             from pathlib import Path
-            from saltform.process import RealProcesses
+            from saltform.process import Lease, RealProcesses
             folder = Path({str(tmp_path)!r})
+            lease = Lease(until=time.monotonic() + {lease}, orphan_grace=0.3)
+            def on_line(*_):
+                lease.session += {reconnected}
+                (folder / "seen").touch()
             RealProcesses().run(["sh", "-c", {script!r}], cwd=folder, env={ENV!r},
-                                timeout=60, grace={grace}, on_line=lambda *_: (folder / "seen").touch())
+                                timeout=60, grace={grace}, lease=lease, on_line=on_line)
         """)
         process = subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[4])
         started.append(process)
@@ -246,6 +251,68 @@ def test_a_killed_runner_leaves_its_process_interrupted_once_and_able_to_write(r
 
 def test_what_a_killed_runner_left_is_killed_after_its_grace(runner, tmp_path):
     runner("trap '' INT; echo $$ > pid; echo started; while :; do sleep 0.05; done", grace=0.3).kill()
+    wait_until(lambda: not alive(int((tmp_path / "pid").read_text())))
+
+
+COUNTED = """
+    trap 'echo INT >> signals; touch interrupted' INT
+    echo started
+    while [ ! -e interrupted ]; do sleep 0.02; done
+    sleep 0.8
+    touch finished
+"""
+
+
+def test_a_process_whose_lease_ran_out_is_interrupted_once_and_that_is_said(tmp_path, lines):
+    lease = Lease(until=time.monotonic() + 0.5)
+    result = run(COUNTED, tmp_path, lines, lease=lease)
+    assert (result.interrupted, result.killed) == (LOST_LOCK, False)
+    assert (tmp_path / "signals").read_text() == "INT\n"
+
+
+def test_a_lease_that_is_renewed_lets_its_process_run(tmp_path, lines):
+    lease = Lease(until=time.monotonic() + 1.0)
+    ended = threading.Event()
+
+    def renew():
+        while not ended.wait(0.2):
+            lease.until = time.monotonic() + 1.0
+
+    thread = threading.Thread(target=renew)
+    thread.start()
+    result = run("sleep 2; echo done", tmp_path, lines, lease=lease)
+    ended.set()
+    thread.join()
+    assert (result.interrupted, lines.of("stdout")) == ("", ["done"])
+
+
+def test_a_process_of_a_stopped_runner_is_interrupted_when_its_lease_runs_out(runner, tmp_path):
+    """Only the guard can do it then; and the runner sends no second interrupt when it goes on."""
+    process = runner(COUNTED, lease=1.0)
+    process.send_signal(signal.SIGSTOP)
+    try:
+        wait_until((tmp_path / "interrupted").exists)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    wait_until((tmp_path / "finished").exists)
+    assert (tmp_path / "signals").read_text() == "INT\n"
+
+
+def test_a_runner_that_is_killed_after_its_interrupt_does_not_cause_a_second_one(runner, tmp_path):
+    """A cancel, then kill -9: the guard knows that the group has had its SIGINT."""
+    process = runner(COUNTED, lease=0.2)
+    wait_until((tmp_path / "interrupted").exists)
+    process.kill()
+    wait_until((tmp_path / "finished").exists)
+    assert (tmp_path / "signals").read_text() == "INT\n"
+
+
+def test_what_outlives_a_killed_runner_without_a_lock_of_its_own_is_killed_soon(runner, tmp_path):
+    """Its lock's connection is another one than it has inherited: nothing keeps its component's lock."""
+    script = "trap '' INT; echo $$ > pid; echo started; while :; do sleep 0.05; done"
+    process = runner(script, grace=300.0, lease=300.0, reconnected=True)
+    time.sleep(0.5)
+    process.kill()
     wait_until(lambda: not alive(int((tmp_path / "pid").read_text())))
 
 

@@ -26,14 +26,30 @@ class TestPostgresql(RunLogContract):
     """All of it."""
 
 
-def test_a_connection_that_broke_fails_once_and_is_opened_anew(open_log, server):
+def test_a_connection_that_broke_is_opened_anew(open_log, server):
+    log = open_log()
+    for number in range(1, 4):
+        log.begin(run(str(number)))
+        server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'saltform';")
+    assert [item.id for item in log.runs()] == ["3", "2", "1"]
+
+
+def test_a_statement_on_which_the_connection_breaks_is_asked_once_more(open_log, server):
     log = open_log()
     log.begin(run("1"))
-    server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'saltform';")
-    with pytest.raises(RunLogError, match="the run log can't be used"):
-        log.begin(run("2"))
-    log.begin(run("3"))
-    assert [item.id for item in log.runs()] == ["3", "1"]
+    connection, asked = log._database._connection, []
+
+    def break_on_it(database, *given):
+        asked.append(given)
+        if len(asked) == 1:
+            connection.close()
+        return execute(database, *given)
+
+    execute = type(log._database)._execute
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(log._database), "_execute", break_on_it)
+        assert [item.id for item in log.runs()] == ["1"]
+    assert len(asked) == 2
 
 
 def test_a_transaction_whose_connection_broke_leaves_nothing(open_log, server):

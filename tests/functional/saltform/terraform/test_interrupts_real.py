@@ -142,6 +142,17 @@ def test_what_ignores_the_interrupt_is_killed_after_the_grace_with_its_children(
         time.sleep(0.02)
 
 
+def test_a_plan_that_had_to_be_killed_says_that_it_created_nothing(make_session, tmp_path, monkeypatch):
+    monkeypatch.setattr("saltform.terraform.session.GRACE", 0.5)
+    script = tmp_path / "stubborn"
+    script.write_text("#!/bin/sh\ntrap '' INT\nwhile :; do sleep 0.1; done\n")
+    script.chmod(0o755)
+    session = make_session(Binary((str(script),), "terraform", "1.11.4"), {}, timeouts=Timeouts(plan=0.5))
+    with pytest.raises(Timeout) as caught:
+        planning.run(session, session.workspace / "plan")
+    assert caught.value.detail.endswith("and was killed: it had created nothing; a state lock may be left")
+
+
 def test_a_terraform_killed_by_others_is_an_error_that_names_the_signal(prepare):
     session = prepare()
     join = in_thread(session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from saltform.config.types import Settings
 from saltform.errors import TerraformError
 from saltform.terraform import init, mirror, version
 
+COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2"  # what terraform says to its providers
 SOURCE = "registry.terraform.io/hashicorp/aws"
 
 
@@ -49,12 +51,57 @@ def test_a_version_that_the_mirror_lacks_says_what_to_do(make_session, binary):
     assert "mirror: registry" in caught.value.fix
 
 
-def test_parallel_inits_share_a_plugin_cache_from_a_packed_mirror(make_session, binary, tmp_path):
+@pytest.fixture
+def packed(tmp_path):
+    """A mirror of the archive as it is, which `init` unpacks into the plugin cache."""
     archive = mirror._packaged_archive()
     folder = tmp_path / "packed/registry.terraform.io/hashicorp/aws"
     folder.mkdir(parents=True)
     shutil.copy(archive, folder / archive.name)
-    cli = mirror.prepare(Settings(state_dir=tmp_path, mirror=str(tmp_path / "packed")), tmp_path / "cache")
+    return mirror.prepare(Settings(state_dir=tmp_path, mirror=str(tmp_path / "packed")), tmp_path / "cache")
+
+
+@pytest.fixture
+def in_use(packed, make_session, binary, tmp_path):
+    """The provider in the cache, at work for another component."""
+    init.run(make_session(binary, root(), "other", cli=packed.path), plugin_cache=packed.plugin_cache)
+    (program,) = (packed.plugin_cache / SOURCE / "3.39.0/linux_amd64").iterdir()
+    ours = {"PLUGIN_PROTOCOL_VERSIONS": "5", "TF_PLUGIN_MAGIC_COOKIE": COOKIE}
+    with subprocess.Popen([program], env=ours, stdout=subprocess.PIPE) as running:
+        running.stdout.readline()  # it is up
+        yield (tmp_path / "other/.terraform.lock.hcl").read_text()
+        running.terminate()
+
+
+def test_a_first_init_takes_what_is_in_the_cache_while_another_component_works_with_it(
+    make_session, binary, packed, in_use
+):
+    session = make_session(binary, root(), cli=packed.path)
+    init.run(session, plugin_cache=packed.plugin_cache)
+    assert (session.workspace / ".terraform.lock.hcl").read_text() == in_use
+
+
+def test_so_does_one_whose_lock_file_lacks_the_provider(make_session, binary, packed, in_use):
+    session = make_session(binary, root(), cli=packed.path)
+    (session.workspace / ".terraform.lock.hcl").write_text("")
+    init.run(session, plugin_cache=packed.plugin_cache)
+    assert "h1:" in (session.workspace / ".terraform.lock.hcl").read_text()
+
+
+def test_a_cached_package_that_is_not_the_locked_one_is_replaced_from_its_source(make_session, binary, packed):
+    """With the setting for every init, what lay in the cache won, and the init failed."""
+    first = make_session(binary, root(), "first", cli=packed.path)
+    init.run(first, plugin_cache=packed.plugin_cache)
+    (program,) = (packed.plugin_cache / SOURCE / "3.39.0/linux_amd64").iterdir()
+    program.write_bytes(b"another program")
+    second = make_session(binary, root(), "second", cli=packed.path)
+    shutil.copy(first.workspace / ".terraform.lock.hcl", second.workspace)
+    init.run(second, plugin_cache=packed.plugin_cache)
+    assert program.stat().st_size > 1_000_000
+
+
+def test_parallel_inits_share_a_plugin_cache_from_a_packed_mirror(make_session, binary, packed):
+    cli = packed
     sessions = [make_session(binary, root(), f"w{number}", cli=cli.path) for number in range(4)]
     errors: list[Exception] = []
 

@@ -6,10 +6,12 @@ import http.server
 import json
 import threading
 
+import psycopg
 import pytest
 
 from saltform.errors import TerraformError
 from saltform.terraform import apply, force_unlock, init, planning
+from tests.support.postgres import postgres
 
 
 class Backend(http.server.BaseHTTPRequestHandler):
@@ -78,6 +80,31 @@ def test_a_held_lock_names_its_id_and_the_way_out(session, backend):
         planning.run(session, session.workspace / "plan")
     assert HOLDER["ID"] in caught.value.detail
     assert caught.value.fix.endswith(f"terraform.force_unlock staging/net {HOLDER['ID']}")
+
+
+@pytest.mark.parametrize("said", [b"locked", b"{}"])
+def test_a_server_that_does_not_say_who_holds_it_never_makes_the_askers_id_the_fix(session, backend, said):
+    backend.lock = said
+    with pytest.raises(TerraformError, match="state already locked") as caught:
+        planning.run(session, session.workspace / "plan")
+    assert caught.value.fix.startswith("the backend doesn't say who holds it")
+    assert caught.value.fix.endswith("terraform.force_unlock staging/net LOCK_ID")
+
+
+def test_a_lock_in_postgresql_is_its_holders_connection_and_nothing_to_force(make_session, binary):
+    with postgres() as server:
+        settings = {"conn_str": f"{server.uri.replace('postgresql:', 'postgres:')}&sslmode=disable"}
+        root = {"terraform": {"backend": {"pg": settings}}, "resource": {"terraform_data": {"a": {}}}}
+        session = make_session(binary, root)
+        init.run(session)
+        planning.run(session, session.workspace / "plan")
+        apply.run(session, session.workspace / "plan")
+        with psycopg.connect(server.uri, autocommit=True) as holder:
+            holder.execute("SELECT pg_advisory_lock(id) FROM terraform_remote_state.states")
+            with pytest.raises(TerraformError, match="already locked") as caught:
+                planning.run(session, session.workspace / "plan")
+    assert "force_unlock" not in caught.value.fix
+    assert caught.value.fix.startswith("PostgreSQL frees it when its holder's connection ends")
 
 
 def test_a_plan_without_a_lock_does_not_care(session, backend):

@@ -9,7 +9,8 @@ import pytest
 
 from saltform.errors import ModuleError
 from saltform.process import RealProcesses
-from saltform.workspace.git import GitModules
+from saltform.runlog import locks
+from saltform.workspace.git import GitModules, lock_of
 from saltform.workspace.modules import Modules
 
 
@@ -37,6 +38,21 @@ def repository(tmp_path):
     git(folder, "tag", "v1")
     second = commit(folder, 'output "version" { value = 2 }')
     return folder, first, second
+
+
+def test_git_works_under_the_lock_that_prune_takes(repository, tmp_path):
+    folder, first, _ = repository
+    free = []
+
+    class Watched(RealProcesses):
+        def run(self, argv, **given):
+            for clone in (tmp_path / "cache").glob("[0-9a-f]*.lock"):
+                found = [lock_of(clone.with_suffix("")), lock_of(clone.with_name(f"{clone.stem}-{first}"))]
+                free.extend(path for path in found if locks.holder_of(path) is None)
+            return super().run(argv, **given)
+
+    GitModules(tmp_path / "cache", Watched()).fetch(f"git::{folder}//modules/web?ref=v1")
+    assert free == []
 
 
 @pytest.fixture
@@ -113,6 +129,38 @@ def test_a_repository_that_is_not_there(tmp_path, modules):
 def test_a_reference_can_not_carry_options(modules, bad):
     with pytest.raises(ModuleError):
         modules().resolve(bad)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://ghp_t0kent0ken@127.0.0.1:1/modules.git",
+        "https://user:t0kent0ken@127.0.0.1:1/modules.git",
+        "HTTP://t0kent0ken@127.0.0.1:1/modules.git",
+        "https://user:with@t0kent0ken@127.0.0.1:1/modules.git",
+        "ssh://git:t0kent0ken@127.0.0.1:1/modules.git",
+    ],
+)
+def test_a_password_or_token_in_a_reference_is_refused_before_git_starts(modules, counted, url):
+    with pytest.raises(ModuleError, match="password or token") as caught:
+        modules().resolve(f"git::{url}//web?ref=main")
+    assert "t0ken" not in str(caught.value) + caught.value.fix
+    assert counted.commands == []
+
+
+def test_a_users_name_for_ssh_is_no_password(modules):
+    with pytest.raises(ModuleError, match="can't resolve"):
+        modules().resolve("git::ssh://git@127.0.0.1:1/modules.git//web")
+
+
+def test_a_transport_that_runs_a_command_is_refused_whatever_the_users_git_allows(modules, tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/.gitconfig").write_text('[protocol "ext"]\n  allow = always\n')
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with pytest.raises(ModuleError, match="can't resolve") as caught:
+        modules().resolve(f"git::ext::touch {tmp_path}/ran")
+    assert "transport 'ext' not allowed" in caught.value.detail
+    assert not (tmp_path / "ran").exists()
 
 
 def test_runs_that_begin_at_once_share_a_clone(repository, tmp_path):

@@ -43,7 +43,7 @@ def test_without_the_engine_it_says_what_to_install(outputter, monkeypatch):
     monkeypatch.setitem(sys.modules, "saltform.report", None)
     loaded, why = outputter.__virtual__()
     assert loaded is False
-    assert "pip install saltform" in why
+    assert "salt-pip install . in a checkout" in why
 
 
 def test_a_runners_return_is_shown_as_text(outputter):

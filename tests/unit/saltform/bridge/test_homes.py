@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from saltform.bridge.minion import minion_services
+from saltform.bridge import minion
+from saltform.bridge.job import Job
 from saltform.errors import SaltformError
 
-BLOCK, PILLAR = {"saltform": {"state_dir": "/var/lib/saltform"}}, {"infrastructure": {}}
+BLOCK = {"saltform": {"state_dir": "/var/lib/saltform"}}
 
 
 @pytest.mark.parametrize(
-    ("block", "pillar", "missing"),
-    [
-        (BLOCK, {}, ["`infrastructure:`"]),  # a worker, as salt/terraform makes one
-        ({}, PILLAR, ["`saltform:`"]),
-        ({}, {}, ["`saltform:`", "`infrastructure:`"]),
-    ],
+    ("block", "missing"),
+    [(BLOCK, "`infrastructure:`"), ({}, "`saltform:`")],  # a worker, as salt/terraform makes one; any other minion
 )
-def test_who_is_no_home_refuses_and_says_what_a_home_has(block, pillar, missing):
+def test_who_is_no_home_refuses_and_says_what_a_home_has(monkeypatch, block, missing):
+    monkeypatch.setattr(minion, "minion_options", lambda given: {"id": "web-1", **given})
+    monkeypatch.setattr(minion, "current_job", lambda _opts: Job("1", "dora", False))
+    monkeypatch.setattr(minion, "masters_pillar", lambda _opts, _job: {})
     with pytest.raises(SaltformError) as caught:
-        minion_services({"__opts__": {"id": "web-1", **block}, "__pillar__": pillar})
+        minion.minion_services({"__opts__": block})
     assert caught.value.summary == "minion web-1 is not the home of any component"
-    assert [name for name in ("`saltform:`", "`infrastructure:`") if name in caught.value.fix] == missing
+    assert missing in caught.value.fix

@@ -12,7 +12,7 @@ def test_a_signal_outside_of_a_run_is_cancelled_and_not_success(monkeypatch, sig
     def interrupted(_dunders, _verb):
         raise signalled
 
-    monkeypatch.setattr(runner, "_runner_services", interrupted)
+    monkeypatch.setattr(runner, "runner_services", interrupted)
     context = {}
     returned = runner.runner_call({"__context__": context}, "preflight", {}, "staging", None)
     assert (returned["retcode"], returned["success"], context["retcode"]) == (130, False, 130)
@@ -44,7 +44,7 @@ def test_a_list_or_a_mapping_is_no_name(first):
     ],
 )
 def test_only_salt_run_itself_is_the_shell(monkeypatch, opts, author, origin):
-    monkeypatch.setattr(runner, "_runner_pillar", lambda *_: {"infrastructure": {}})
+    monkeypatch.setattr(runner, "runner_pillar", lambda *_: {"infrastructure": {}})
     given = {"id": "master1", "sock_dir": "", **opts}
-    services = runner._runner_services({"__opts__": given, "__user__": "root", "__jid__": "1"}, "plan")
+    services = runner.runner_services({"__opts__": given, "__user__": "root", "__jid__": "1"}, "plan")
     assert (services.author, services.origin) == (author, origin)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 
 from saltform.config import load
-from saltform.config.approval import Approval
+from saltform.config.approval import Approval, person
 from saltform.errors import ConfigError
 
 GROUPS = {"sre": ["alice", "bob"], "dba": ["carol"]}
 
 
-def loaded(approval=None, component=None, groups=GROUPS):
+def loaded(approval=None, component=None, groups=GROUPS, roles=None):
     a = {"module": "m"} | ({"approval": component} if component is not None else {})
     staging = {"components": {"a": a, "b": {"module": "m"}}}
     staging |= {"approval": approval} if approval is not None else {}
-    return load({"infrastructure": {"groups": groups, "environments": {"staging": staging}}}).environment("staging")
+    tree = {"groups": groups, "environments": {"staging": staging, "production": staging}}
+    tree |= {"roles": roles} if roles is not None else {}
+    return load({"infrastructure": tree}, "staging").environment("staging")
 
 
 def problems(*given, **named):
@@ -56,12 +58,13 @@ def test_a_component_inherits_what_it_does_not_say():
             "found '@sra', expected a group of infrastructure:groups: @dba, @sre (did you mean 'sre'?)",
         ),
         ({"by": ["@sre"], "count": 3}, "approval:count: found 3, expected at most 2"),
+        ({"by": ["alice", "Alice", "sudo_alice"], "count": 2}, "approval:count: found 2, expected at most 1"),
         ({"by": {"alice": 1}}, "approval:by: found a mapping, expected a list of strings"),
         ({"count": 0}, "expected a whole number from 1 to 20"),
         ({"count": "2"}, "expected a whole number from 1 to 20"),
         ({"not_author": "yes"}, "expected true or false"),
         ({"expires": "tomorrow"}, "expected a time such as"),
-        ({"fresh_for": 0}, "expected a time such as"),
+        ({"fresh_for": 0}, "expected a time above zero: leave `fresh_for` out"),
         ("always", "approval: found a value of type str, expected a mapping"),
     ],
 )
@@ -73,3 +76,34 @@ def test_a_mistake_is_named(approval, said):
 @pytest.mark.parametrize("groups", [{"sre": []}, {"sre": ["@dba"]}, {"a b": ["alice"]}, {"sre": {"alice": 1}}])
 def test_a_group_is_a_list_of_users(groups):
     assert any("infrastructure:groups:" in problem for problem in problems(groups=groups))
+
+
+@pytest.mark.parametrize("rule", [{"count": 2}, {"not_author": True}, {"by": [], "count": 2}])
+@pytest.mark.parametrize(
+    "roles",
+    [
+        None,
+        {"approver": {"staging": ["*"]}},
+        {"approver": {"staging": ["alice", "bob"]}, "admin": {"stag*": ["*"]}},
+    ],
+)
+def test_where_people_are_counted_or_told_apart_somebody_names_them(rule, roles):
+    """Whoever Salt lets in may have two accounts, or two spellings of one."""
+    key = "count" if "count" in rule else "not_author"
+    for given in ((rule, None), (None, rule)):
+        [problem] = problems(*given, roles=roles)
+        assert f"approval:{key}: found {rule[key]}, expected who may approve, by name" in problem
+
+
+@pytest.mark.parametrize("rule", [{"count": 2}, {"not_author": True}])
+@pytest.mark.parametrize(
+    "roles", [{"approver": {"staging": ["@sre"]}, "viewer": {"*": ["*"]}}, {"admin": {"production": ["*"]}}]
+)
+def test_roles_that_name_everybody_who_may_approve_are_enough(rule, roles):
+    assert loaded(rule, roles=roles).approval == Approval(**rule)
+
+
+@pytest.mark.parametrize("spelling", ["Alice", "ALICE", "alice ", " alice", "sudo_alice", "sudo_Alice", "\uff41lice"])
+def test_one_person_is_one_however_the_name_is_spelt(spelling):
+    assert person(spelling) == person("alice")
+    assert person("alice2") != person("alice")

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from saltform.config.backends import KINDS, block, decode, encode, located, place
+from saltform.config.backends import KINDS, block, decode, encode, lacks_lock, located, place
 from saltform.config.load import load
 from saltform.config.types import Backend, CredentialSource
 from saltform.errors import ConfigError
@@ -117,3 +117,20 @@ def test_every_kind_names_the_state_of_a_component():
     for name, kind in KINDS.items():
         assert name == "local" or kind.named
         assert not kind.takes & set(kind.lent or ())
+
+
+@pytest.mark.parametrize(
+    ("type_", "settings", "missing"),
+    [
+        ("http", {"address": "https://x"}, "lock_address and unlock_address"),
+        ("http", {"address": "https://x", "lock_address": "https://x"}, ""),
+        ("s3", {}, ""),
+        ("s3", {"use_lockfile": False}, "use_lockfile: true"),
+        ("s3", {"use_lockfile": False, "dynamodb_table": "locks"}, ""),
+        ("consul", {"lock": False}, "lock: true"),
+        ("pg", {}, ""),
+        ("gcs", {}, ""),
+    ],
+)
+def test_a_backend_without_a_lock_of_its_own_is_known(type_, settings, missing):
+    assert lacks_lock(Backend(type_, settings)) == missing

@@ -29,7 +29,7 @@ def test_a_kind_is_whole(kind):
 
 def test_hive_is_aws_at_another_address():
     block = KINDS["aws"].provider_block(HIVE, {"environment": "staging"})
-    assert block["endpoints"] == dict.fromkeys(("ec2", "iam", "sts"), "https://127.0.0.1:9999")
+    assert block["endpoints"] == dict.fromkeys(("ec2", "iam", "ssm", "sts"), "https://127.0.0.1:9999")
     assert block["region"] == "ap-southeast-2"
     assert block["skip_region_validation"] is True
     assert block["default_tags"] == {"tags": {"environment": "staging"}}
@@ -39,7 +39,7 @@ def test_hive_is_aws_at_another_address():
 
 def test_aws_proper_gets_no_endpoint_and_no_skipped_check():
     block = KINDS["aws"].provider_block(Provider("aws", "aws", region="eu-west-1"), {})
-    assert block == {"region": "eu-west-1"}
+    assert block == {"region": "eu-west-1", "max_retries": 5}
 
 
 def test_settings_from_pillar_win_map_by_map():
@@ -50,10 +50,17 @@ def test_settings_from_pillar_win_map_by_map():
     assert block["endpoints"] == {
         "ec2": "https://a",
         "iam": "https://a",
+        "ssm": "https://a",
         "sts": "https://a",
         "s3": "https://b",
     }
     assert block["max_retries"] == 2
+
+
+@pytest.mark.parametrize("kind", ["aws", "hive"])
+def test_aws_retries_by_itself_only_as_often_as_throttling_stays_visible(kind):
+    assert KINDS[kind].provider_block(Provider("a", kind), {})["max_retries"] == 5
+    assert KINDS[kind].provider_block(Provider("a", kind, settings={"max_retries": 25}), {})["max_retries"] == 25
 
 
 def test_google_labels_are_made_of_what_google_allows():

@@ -135,3 +135,12 @@ def test_promote_without_promoted_from_is_refused():
 def test_a_state_is_asked_for_by_applying_it():
     health = loaded({"health": {"state": "checks.ready", "targets": ["web1", "web2"]}}).health
     assert (health.function, health.arguments, health.targets) == ("state.apply", ("checks.ready",), ("web1", "web2"))
+
+
+@pytest.mark.parametrize("soak", ["0s", 0, "0h0m"])
+def test_a_soak_of_nothing_is_refused_with_what_to_do_instead(soak):
+    tree = {"environments": {"production": {"promoted_from": "staging", "promote": {"soak": soak}}}}
+    with pytest.raises(ConfigError) as caught:
+        load({"infrastructure": tree})
+    (problem,) = [each for each in caught.value.problems if each.path.endswith("promote:soak")]
+    assert problem.expected == "a time above zero: leave `soak` out instead, or say one such as 30s, 5m, 1h or 2d"

@@ -17,6 +17,8 @@ def test_defaults_need_no_block_at_all():
 
 
 def test_what_is_said_is_taken():
+    assert load_settings({}).pillarenv == "base"
+    assert load_settings({"saltform": {"pillarenv": "prod"}}).pillarenv == "prod"
     given = {"saltform": {"state_dir": "/a", "modules": ["/b", "/c"], "mirror": "registry", "pillar_id": "x"}}
     settings = load_settings(given)
     assert settings.modules == (Path("/b"), Path("/c"))
@@ -52,3 +54,10 @@ def test_a_wrong_setting_is_said_to_be_in_salts_configuration_and_not_in_pillar(
         load_settings({"saltform": {"mirorr": "auto"}})
     assert caught.value.summary == "1 problem in Salt's configuration, nothing was started"
     assert "did you mean 'mirror'" in caught.value.detail
+
+
+def test_keys_are_accepted_by_token_or_by_a_person():
+    assert load_settings({}).keys == "tokens"
+    assert load_settings({"saltform": {"keys": "manual"}}).keys == "manual"
+    with pytest.raises(ConfigError, match="one of: tokens, manual"):
+        load_settings({"saltform": {"keys": "auto"}})

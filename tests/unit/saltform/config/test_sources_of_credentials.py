@@ -93,3 +93,53 @@ def test_a_secret_that_stands_where_its_source_should_is_not_shown(tree):
         load({"infrastructure": {"environments": {}, **tree}})
     assert "expected a mapping" in str(caught.value)
     assert "hunter2" not in str(caught.value.as_dict())
+
+
+def infrastructure(credentials, **provider):
+    wanted = {"kind": "generic", "source": "registry.terraform.io/grafana/grafana", "credentials": credentials}
+    return {
+        "infrastructure": {
+            "providers": {"grafana": {**wanted, **provider}},
+            "environments": {"lab": {"components": {"c": {"module": "m"}}}},
+        }
+    }
+
+
+@pytest.mark.parametrize("asked", [{"vault": "secret/x"}, {"pillar": "a:b"}, {"file": "/x"}, {"environment": {}}])
+def test_a_generic_kind_needs_a_map(asked):
+    """Without one, whoever writes to the source hands TF_LOG_PATH or LD_PRELOAD to terraform."""
+    with pytest.raises(ConfigError) as caught:
+        load(infrastructure(asked))
+    (problem,) = caught.value.problems
+    assert problem.path == f"infrastructure:providers:grafana:credentials:{next(iter(asked))}:map"
+    assert "map: {VARIABLE: field}" in problem.expected
+
+
+def test_a_generic_kind_takes_a_map_or_one_variable_by_name():
+    load(
+        infrastructure([{"vault": {"path": "x", "map": {"GRAFANA_AUTH": "token"}}}, {"environment": "GRAFANA_AUTH"}])
+    )
+
+
+def test_a_kind_that_knows_its_names_needs_no_map():
+    load(infrastructure({"vault": "secret/hive"}, kind="hive"))
+
+
+@pytest.mark.parametrize("name", ["TF_LOG_PATH", "TF_LOG", "LD_PRELOAD", "GIT_SSH_COMMAND", "SSL_CERT_FILE", "PATH"])
+@pytest.mark.parametrize("kind", ["generic", "hive"])
+def test_a_name_that_steers_processes_is_refused(name, kind):
+    mapped = {"vault": {"path": "x", "map": {"GRAFANA_AUTH": "token", name: "field"}}}
+    for asked, where in ((mapped, f"vault:map:{name}"), ({"environment": name}, "environment:path")):
+        with pytest.raises(ConfigError) as caught:
+            load(infrastructure(asked, kind=kind))
+        (problem,) = caught.value.problems
+        assert problem.path == f"infrastructure:providers:grafana:credentials:{where}"
+        assert "steers processes" in problem.expected
+
+
+def test_a_backends_source_may_not_steer_either():
+    tree = infrastructure({"environment": "GRAFANA_AUTH"})
+    backend = {"type": "consul", "path": "{environment}/{component}", "credentials": {"environment": "LD_PRELOAD"}}
+    tree["infrastructure"]["defaults"] = {"backend": backend}
+    with pytest.raises(ConfigError, match="steers processes"):
+        load(tree)

@@ -88,6 +88,27 @@ def test_the_longest_of_overlapping_secrets_is_masked_whole():
     assert Masker(["hunter2", "hunter2-and-more"]).line("hunter2-and-more hunter2") == f"{MASK} {MASK}"
 
 
+def test_secrets_that_share_letters_leave_no_tail():
+    """Leftmost-longest alone masks the first one, and shows what the second has beyond it."""
+    masker = Masker(["password-alpha", "alpha-and-omega", "omega-at-the-end"])
+    assert masker.line("[password-alpha-and-omega-at-the-end]") == f"[{MASK}]"
+    assert masker.data(b"password-alpha-and-omega password-alpha") == f"{MASK} {MASK}".encode()
+    assert masker.line("password-alphaalpha-and-omega") == MASK * 2
+
+
+@given(st.lists(st.text("ab-", min_size=6, max_size=9), min_size=1, max_size=6), st.text("ab-", max_size=40))
+def test_no_letter_of_any_match_is_left(found, text):
+    masked = Masker(found).line(text)
+    hidden = {at + n for s in found for at in range(len(text)) if text.startswith(s, at) for n in range(len(s))}
+    assert masked.replace(MASK, "") == "".join(letter for at, letter in enumerate(text) if at not in hidden)
+
+
+def test_a_secret_with_backslashes_before_b_and_f_is_found_as_terraform_prints_it():
+    for secret in ("back\\b&slash", "bell\b&feed\f"):
+        printed = json.dumps(secret).replace("&", "\\u0026")
+        assert Masker([secret]).line(printed) == f'"{MASK}"'
+
+
 def test_secrets_can_be_added_while_it_is_used():
     masker = Masker(["first-secret"])
     masker.add(["second-secret"])

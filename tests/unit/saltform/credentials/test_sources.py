@@ -45,6 +45,11 @@ class TestPillar(SourceContract):
         with self.lender() as lender, pytest.raises(CredentialError, match="holds a reference"):
             lender.lend(component(asked))
 
+    def test_a_generic_kind_gets_only_what_is_mapped(self):
+        asked = self.store({"TF_LOG_PATH": "/etc/cron.d/x", "LD_PRELOAD": "/tmp/x.so", "GIT_SSH_COMMAND": "id"})
+        with self.lender() as lender:
+            assert lender.lend(component(asked, kind="generic", source="a/b")).environment == {}
+
     def test_values_that_are_no_strings_become_json(self):
         asked = self.store({"psk": {"a": [1, True]}}, field="psk")
         with self.lender() as lender:

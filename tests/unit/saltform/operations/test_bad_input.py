@@ -215,8 +215,8 @@ def test_a_backup_that_is_not_there_is_noticed_before_what_there_is_to_lose(worl
 def test_a_request_of_nobody_is_refused_before_nobody_is_called(world):
     fleet = MemoryFleet()
     services = world.services(fleet=fleet, origin="shell")
-    error = world.call("request", "deploy", None, {"environment": "staging"}, services=services)["error"]
-    assert error["summary"] == "bad argument 'minion'"
+    error = world.call("request", "deploy", "", {"environment": "staging"}, services=services)["error"]
+    assert (error["type"], error["detail"]) == ("NotAllowed", "'': that is no minion id")
     assert fleet.asked == []
 
 

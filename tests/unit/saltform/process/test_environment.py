@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from saltform.process.environment import AWS_CONFIG, MANAGED, clean_environment
+from saltform.process.environment import AWS_CONFIG, MANAGED, clean_environment, steers
 
 PLANTED = {
     "AWS_PROFILE": "stolen",
@@ -81,9 +81,33 @@ def test_what_was_lent_is_added(build):
     assert (built["AWS_ACCESS_KEY_ID"], built["AWS_CA_BUNDLE"]) == ("lent", "/ca.pem")
 
 
-@pytest.mark.parametrize("name", [*sorted(MANAGED), "LC_ALL", "TF_CLI_ARGS_plan"])
+@pytest.mark.parametrize("name", [*sorted(MANAGED), "LC_ALL", "TF_CLI_ARGS_plan", "TF_LOG_PATH", "TF_DATA_DIR"])
 def test_a_managed_name_is_refused_from_callers(build, name):
     with pytest.raises(ValueError, match=name):
         build({name: "x"})
     with pytest.raises(ValueError, match=name):
         build(ca={name: "x"})
+
+
+@pytest.mark.parametrize(
+    "name", ["TF_LOG_PATH", "LD_PRELOAD", "LD_AUDIT", "GIT_SSH_COMMAND", "BASH_ENV", "PYTHONPATH"]
+)
+def test_a_name_that_steers_processes_is_known_by_its_prefix(name):
+    assert steers(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["TF_VAR_psk", "TF_HTTP_PASSWORD", "TF_TOKEN_app_example_com", "GITHUB_TOKEN", "LDAP_USER"]
+)
+def test_what_only_says_who_we_are_may_be_lent(name):
+    assert not steers(name)
+
+
+def test_a_private_ca_comes_from_the_provider_and_is_never_lent(build):
+    assert build(ca={"SSL_CERT_FILE": "/ca.pem"})["SSL_CERT_FILE"] == "/ca.pem"
+    with pytest.raises(ValueError, match="SSL_CERT_FILE"):
+        build({"SSL_CERT_FILE": "/lent.pem"})
+
+
+def test_git_may_use_no_transport_that_runs_a_command(build):
+    assert "ext" not in build()["GIT_ALLOW_PROTOCOL"].split(":")

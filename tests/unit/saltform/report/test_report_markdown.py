@@ -35,6 +35,12 @@ def test_a_detail_with_a_fence_in_it_cannot_end_its_own_fence():
     assert "````\napply failed\n```\nno capacity\n````" in render(record(vault=FAILED))
 
 
+def test_control_characters_between_backticks_cannot_make_a_fence_of_them():
+    """Removed after the fence was measured, they would leave a row as long as the fence, which ends it."""
+    failure = {"status": "failed", "error": {"summary": "apply failed", "detail": "``\x00``\n<b>out</b>", "fix": "x"}}
+    assert "`````\napply failed\n````\n<b>out</b>\n`````" in render(record(vault=failure))
+
+
 def test_names_mean_only_themselves():
     text = render(record(**{NASTY: {"status": "skipped", "reason": NASTY}}))
     row = next(line for line in text.splitlines() if line.startswith("| -"))

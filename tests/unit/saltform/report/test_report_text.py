@@ -214,6 +214,17 @@ def test_preflight_says_good_news_once_and_bad_news_with_the_fix():
     assert shown[3].strip() == "fix: free some"
 
 
+def test_preflight_shows_a_warning_with_its_fix_after_what_is_good():
+    checks = [
+        {"check": "minion keys", "component": "web", "ok": True, "detail": "no way", "fix": "a", "warning": True},
+        {"check": "salt", "component": "", "ok": True, "detail": "Salt 3008.3", "fix": "", "warning": False},
+    ]
+    shown = lines(returned("preflight", 0, checks=checks))
+    assert shown[1].split() == ["✓", "salt", "Salt", "3008.3"]
+    assert shown[2].split() == ["!", "minion", "keys", "web", "no", "way"]
+    assert shown[3].strip() == "fix: a"
+
+
 def test_outputs_are_shown_as_inputs_refer_to_them():
     record = returned("outputs", outputs={"networking": {"vpc_id": "vpc-1", "n": 3, "secret": "(sensitive)"}})
     assert [line.split() for line in lines(record)[1:4]] == [

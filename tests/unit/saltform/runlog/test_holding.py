@@ -27,3 +27,13 @@ def master(where):
 
 class TestSqlite(LocksContract):
     """All of it."""
+
+
+def test_a_heartbeat_is_the_runs_own(master):
+    one = master(1)
+    with one.hold("1"):
+        one.log._database.write("UPDATE locks SET heartbeat = 'long ago'")
+        one.locks.beat("2")
+        assert one.locks.holders("staging")["web"]["heartbeat"] == "long ago"
+        one.locks.beat("1")
+        assert one.locks.holders("staging")["web"]["heartbeat"] > "2026"

@@ -30,7 +30,7 @@ def test_init_by_default():
 
 
 def test_init_with_everything():
-    assert init.argv(upgrade=True) == ["init", "-input=false", "-no-color", "-upgrade"]
+    assert init.argv(upgrade=True, fetch=False) == ["init", "-input=false", "-no-color", "-upgrade", "-get=false"]
 
 
 def test_plan_by_default():

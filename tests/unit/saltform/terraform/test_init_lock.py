@@ -82,6 +82,19 @@ def test_an_upgrade_is_alone(allowed, tmp_path, cache):
     assert allowed(upgrade=True) == []
 
 
+def test_the_cache_goes_before_the_lock_file_only_where_no_lock_file_can_say(tmp_path, cache):
+    processes = ScriptedProcesses(lambda call: Answer())
+    session = Session(
+        Binary(("tf",), "terraform", "1.11.4"), tmp_path, {}, processes, [].append, threading.Event(), "net"
+    )
+    init.run(session, plugin_cache=cache)
+    (tmp_path / ".terraform.lock.hcl").write_text(LOCK_FILE)
+    init.run(session, plugin_cache=cache)
+    init.run(session, plugin_cache=cache, upgrade=True)
+    init.run(session)
+    assert [init.CACHE_BEFORE_LOCK in call.env for call in processes.calls] == [True, False, True, False]
+
+
 def test_a_cache_that_can_not_be_locked_is_said(allowed, cache):
     (cache.parent / "plugins.lock").mkdir(parents=True)
     with pytest.raises(WorkspaceError, match="plugins.lock: Is a directory"):

@@ -89,10 +89,7 @@ def test_without_the_package_the_mirror_is_empty(tmp_path, monkeypatch):
 def test_the_registry_is_asked_only_when_it_is_named(tmp_path):
     config = prepare("registry", tmp_path)
     cache = tmp_path / "cache/plugins"
-    assert config.path.read_text() == (
-        "provider_installation {\n  direct {}\n}\n"
-        f'plugin_cache_dir = "{cache}"\nplugin_cache_may_break_dependency_lock_file = true\n'
-    )
+    assert config.path.read_text() == (f'provider_installation {{\n  direct {{}}\n}}\nplugin_cache_dir = "{cache}"\n')
     assert (config.plugin_cache, cache.is_dir()) == (cache, True)
 
 

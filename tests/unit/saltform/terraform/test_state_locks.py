@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from saltform.errors import SaltformError
-from saltform.terraform.state_lock import StateLock, in_the_way, read_note
+from saltform.terraform.state_lock import StateLock, held_id, in_the_way, read_note
 
 DETAIL = """Error acquiring the state lock: Error message: state already locked
 
@@ -48,3 +50,22 @@ def test_a_note_says_the_same_and_an_unreadable_one_is_nobodys(tmp_path):
     assert read_note(note) == LOCK
     note.write_text("{")
     assert read_note(note) == StateLock("", "", "")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Workspace is already locked: default",
+        "Already locked for workspace creation: default",
+        "HTTP remote state already locked, failed to unmarshal body",
+        "HTTP remote state already locked: ID=",
+    ],
+)
+def test_a_lock_info_that_is_the_askers_own_names_no_holder(message):
+    detail = f"Error message: {message}\nLock Info:\n  ID:        of-the-asker\n  Path:      \n  Who:       me@here\n"
+    assert held_id(detail) == ""
+    assert in_the_way(SaltformError("terraform plan failed", detail)) is None
+
+
+def test_an_empty_line_of_a_lock_info_is_empty():
+    assert held_id("Lock Info:\n  ID:        \n  Path:      x\n") == ""

@@ -243,6 +243,17 @@ def test_a_command_that_had_to_be_killed_says_what_may_be_lost(tmp_path):
         apply.run(bench.session, tmp_path / "plan")
 
 
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_plan_that_was_stopped_has_created_nothing_and_says_so(tmp_path, killed):
+    bench = Bench(tmp_path, Answer())
+    bench.processes.run = lambda *_, **__: Result(-9, 4.0, "cancelled", killed=killed)
+    with pytest.raises(Cancelled, match="had created nothing") as caught:
+        planning.run(bench.session, tmp_path / "plan")
+    assert "may be missing" not in caught.value.detail
+    assert "wrote down" not in caught.value.detail
+    assert ("state lock may be left" in caught.value.detail) is killed
+
+
 def test_what_ended_well_in_spite_of_an_interrupt_is_done(tmp_path):
     found, _ = applied(tmp_path, [summary(add=1)], interrupted="cancelled")
     assert found.counts["add"] == 1

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from saltform.errors import StateError
-from saltform.tfstate import Head, Output, read
+from saltform.tfstate import Head, Output, State, read
 
 GOOD = {
     "version": 4,
@@ -108,3 +108,27 @@ def test_an_older_format_is_told_apart():
 def test_an_encrypted_state_is_told_apart():
     with pytest.raises(StateError, match="encrypted by OpenTofu"):
         read(json.dumps({"serial": 1, "lineage": "a", "meta": {}, "encrypted_data": "…"}).encode())
+
+
+@pytest.mark.parametrize(
+    ("address", "managed"),
+    [
+        ("aws_vpc.this", True),
+        ("data.aws_ami.this", False),
+        ("module.main.data.aws_ami.this", False),
+        ('module.main.module.x["a.data.b[0]"].data.aws_ami.this', False),
+        ("module.main.module.data.aws_vpc.this", True),
+        ('module.main.module.x["a.data.b"].aws_vpc.this', True),
+        ('module.main.aws_vpc.this["data.x"]', True),
+        ("module.data[0].data.aws_ami.this", False),
+    ],
+)
+def test_what_terraform_made_is_told_from_what_it_looked_up(address, managed):
+    assert State(1, "l", "", {}, [address]).managed == ([address] if managed else [])
+
+
+def test_a_deposed_half_without_a_new_one_is_still_there():
+    resource = {"mode": "managed", "type": "t", "name": "n"}
+    both = [{"index_key": 0}, {"index_key": 0, "deposed": "a1"}, {"index_key": 1, "deposed": "b2"}]
+    document = {"version": 4, "serial": 1, "lineage": "l", "resources": [{**resource, "instances": both}]}
+    assert read(json.dumps(document).encode()).resources == ["t.n[0]", "t.n[1]"]

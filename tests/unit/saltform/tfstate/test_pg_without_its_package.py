@@ -14,4 +14,4 @@ def test_the_missing_package_is_named_with_the_command_that_brings_it(monkeypatc
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StateError, match="psycopg is missing") as caught:
         PgStates(lambda: None, "{}.{}".format)
-    assert caught.value.fix == "salt-pip install 'saltform[postgresql]'"
+    assert caught.value.fix == "salt-pip install 'psycopg[binary]'"

@@ -12,12 +12,14 @@ import pytest
 from saltform.config import Component, Input, Provider
 from saltform.errors import WorkspaceError
 from saltform.files import make_folder
+from saltform.workspace import folder
 from saltform.workspace.fingerprint import digest, fingerprint, private_key, release
 from saltform.workspace.folder import Workspace, init_fingerprint
 from saltform.workspace.initialised import once_for_all
 from saltform.workspace.interface import Interface
 from saltform.workspace.modules import Module
 from saltform.workspace.root import Unknown, Value
+from tests.support.disk_calls import disk_calls
 
 
 @pytest.fixture
@@ -168,3 +170,19 @@ def test_all_who_make_the_digest_key_at_once_get_the_same_one(tmp_path):
         keys = set(pool.map(private_key, [tmp_path / "key"] * 16))
     assert len(keys) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
+
+
+def test_a_module_copied_before_the_last_boot_is_copied_again(workspace, module, monkeypatch):
+    """Its files were not synced: after a power cut they may be empty."""
+    workspace.render(b"{}", module, b"")
+    copied = workspace.path / "module" / "main.tf"
+    copied.write_text("")
+    monkeypatch.setattr(folder, "_boot", lambda: "another")
+    workspace.render(b"{}", module, b"")
+    assert copied.read_text() == "# hello"
+
+
+def test_a_key_keeps_its_name_before_anything_is_encrypted_with_it(tmp_path):
+    with disk_calls() as calls:
+        private_key(tmp_path / "plans.key")
+    assert calls[-2:] == [("name", tmp_path / "plans.key"), ("sync", tmp_path)]

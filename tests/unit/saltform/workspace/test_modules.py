@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
 
 from saltform.errors import ModuleError
 from saltform.workspace import interface
-from saltform.workspace.modules import Modules
+from saltform.workspace.modules import Modules, calls_unkept, files_of
 
 MAIN = """
 variable "name" { type = string }
@@ -83,6 +84,22 @@ def test_a_kept_interface_is_read_back_as_it_was(tmp_path):
     face = interface.read(write(tmp_path / "m", MAIN + 'module "x" { source = "../y" }'))
     assert interface.Interface.parse(face.dump()) == face
     assert face.local_sources == ("../y",)
+
+
+def test_what_a_module_calls_from_elsewhere_is_read_also_through_local_calls(tmp_path, modules):
+    write(tmp_path / "modules" / "y", 'module "z" { source = "hashicorp/consul/aws" }')
+    folder = write(
+        tmp_path / "modules" / "m", 'module "x" { source = "../y" }\nmodule "g" { source = "git::ssh://h/r" }'
+    )
+    write(folder, '{"module": {"j": {"source": "https://h/m.zip"}}}', "more.tf.json")
+    module = modules.resolve("m")
+    assert module.interface.remote_sources == ("git::ssh://h/r", "hashicorp/consul/aws", "https://h/m.zip")
+    assert module.unkept
+    again = modules.kept(module.digest, module.entry)
+    assert not again.unkept, "what a release was made of is never made of something else"
+    assert calls_unkept(again)
+    write(tmp_path / "modules" / "plain")
+    assert not modules.resolve("plain").unkept
 
 
 @pytest.mark.parametrize("text", ['variable "a" {', 'output "x" { value = }\n}'])
@@ -171,3 +188,18 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, modules):
     with pytest.raises(ModuleError, match="policy.json") as caught:
         modules.resolve("m")
     assert caught.value.fix
+
+
+def test_links_that_lead_back_to_where_they_are_end(tmp_path, modules):
+    """Examples often link the module that they are in: two of them would be followed for ever."""
+    folder = write(tmp_path / "modules" / "m")
+    for name in ("one", "two"):
+        example = write(folder / "examples" / name, "# an example\n")
+        (example / "module").symlink_to("../..")
+    found = list(itertools.islice(files_of([folder]), 20))
+    assert [str(path.relative_to(folder)) for path in found] == [
+        "main.tf",
+        "examples/one/main.tf",
+        "examples/two/main.tf",
+    ]
+    assert modules.resolve("m").interface.variables

@@ -118,6 +118,13 @@ def test_addresses_go_into_the_root_and_back(address):
     assert roots.address_in_module(roots.address_in_root(address)) == address
 
 
+def test_a_sensitive_input_has_only_escapes_that_hcl_knows():
+    value = {"bell\b": ["feed\f", "written \\b and \\f", "tab\t"]}
+    (text,) = roots.sensitive_environment({"x": roots.Value(value, sensitive=True)}).values()
+    assert json.loads(text) == value
+    assert "\\u0008" in text and "\\u000c" in text and "written \\\\b and" in text
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

@@ -155,7 +155,7 @@ def test_who_is_not_named_does_not_approve(asked, who, origin, why):
 
 
 def test_whoever_asked_does_not_approve_but_root_at_the_shell_can(asked):
-    rule(asked, by=[])
+    rule(asked, by=["ada", "alice"])
     run = asked.deploy(components=["networking"])["run"]
     assert "ada asked for the run" in as_(asked, "ada", "approve", run)["error"]["detail"]
     assert as_(asked, "root", "approve", run, origin="shell")["retcode"] == 0
@@ -338,10 +338,10 @@ def test_a_clock_that_went_backwards_applies_nothing(asked, monkeypatch):
 
 
 def test_destructive_asks_for_what_destroys_and_for_nothing_else(asked):
-    rule(asked, when="destructive", by=[])
+    rule(asked, when="destructive", by=[], not_author=False)
     assert asked.deploy()["retcode"] == 0
     asked.components["networking"]["variables"]["name"] = "replace-me"
-    rule(asked, when="destructive", by=[])
+    rule(asked, when="destructive", by=[], not_author=False)
     assert statuses(asked.deploy(components=["networking"])) == {"networking": "awaiting approval"}
 
 
@@ -475,3 +475,26 @@ def test_nothing_that_waits_on_disk_holds_a_secret(asked):
         if path.is_file() and "modules" not in path.parts and b"hush-hush-hush" in path.read_bytes()
     ]
     assert [path for path in holding if "workspaces" not in path.parts] == []
+
+
+def test_one_person_is_not_two_approvers_by_two_spellings_of_one_name(asked):
+    """Salt hands on the name as it was typed; PAM and LDAP know several spellings of it for one user."""
+    rule(asked, by=["alice", "Alice", "bob"], count=2)
+    run = asked.deploy()["run"]
+    assert as_(asked, "alice", "approve", run)["retcode"] == 0
+    assert as_(asked, "Alice", "approve", run)["requests"]["networking"]["approved_by"] == ["Alice"]
+    assert (resume(asked, run)["retcode"], applied(asked)) == (3, False)
+    assert as_(asked, "bob", "approve", run)["retcode"] == 0
+    assert resume(asked, run)["retcode"] == 0
+
+
+def test_whoever_asked_does_not_approve_under_another_spelling(asked):
+    rule(asked, by=["ada", "Ada"])
+    run = asked.deploy()["run"]
+    assert "Ada asked for the run" in as_(asked, "Ada", "approve", run)["error"]["detail"]
+
+
+def test_people_are_not_counted_where_nobody_names_them(asked):
+    rule(asked, by=[], count=2)
+    found = asked.deploy()["error"]["problems"]
+    assert {problem["path"].rsplit(":", 1)[1] for problem in found} == {"count", "not_author"}

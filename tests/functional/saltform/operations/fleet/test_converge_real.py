@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
+from saltform.fleet import Answer
 from saltform.operations.fleet import converging
 from saltform.process import Cancel
 from tests.support.cluster import wait_for
-from tests.support.fleet import MemoryFleet, broken, clean
+from tests.support.fleet import HOSTS, MemoryFleet, broken, clean
 from tests.support.world import statuses
 
 
@@ -150,6 +151,84 @@ def test_a_new_condition_is_checked_without_a_change_of_terraform(world, fleet):
     assert fleet.asked == [("test.ping", ("consul-1",))]
 
 
+def test_an_applied_component_that_fails_to_converge_is_half_done(world, fleet):
+    """Whether terraform had something to change or not, and though it was as pillar says before."""
+    world.components = {"consul": {"module": "base", "variables": {"name": "consul"}}}
+    assert deploy(world, fleet)["retcode"] == 0
+
+    def standing():
+        return world.call("status", "staging")["components"]["consul"]["status"]
+
+    world.components["consul"]["converge"] = {"target": "consul-*", "timeout": "0.1s"}
+    assert statuses(deploy(world, fleet)) == {"consul": "failed"}
+    assert standing() == "half done"
+    fleet.comes("consul-1")
+    assert statuses(deploy(world, fleet)) == {"consul": "unchanged"}
+    assert standing() == "applied"
+    fleet.here.clear()
+    again = {"components": ["consul"], "replace": "terraform_data.this"}
+    assert statuses(deploy(world, fleet, **again)) == {"consul": "failed"}
+    assert standing() == "half done"
+
+
+def test_a_health_function_that_does_not_exist_is_said_as_that(consul, fleet, monkeypatch):
+    world = consul(health="consul.healthy", timeout="0.2s")
+    fleet.comes("consul-1", "consul-2")
+    call = fleet.call
+
+    def lacking(target, function, *given):
+        answers = call(target, function, *given)
+        said = Answer("'consul.healthy' is not available.", 1)  # as a minion says it
+        return answers if function != "consul.healthy" else dict.fromkeys(answers, said)
+
+    monkeypatch.setattr(fleet, "call", lacking)
+    missing = deploy(world, fleet)["steps"]["consul"]["error"]["missing"]
+    assert missing == [f"{minion}: it has no function consul.healthy" for minion in ("consul-1", "consul-2")]
+
+
+class Slow(MemoryFleet):
+    """A function of `slow` is answered once, and never again before the caller's time is up."""
+
+    def __init__(self, *slow):
+        super().__init__()
+        self.slow = slow
+
+    def call(self, target, function, options, seconds, cancel, arguments=()):
+        again = any(asked == function for asked, _ in self.asked)
+        answers = super().call(target, function, options, seconds, cancel, arguments)
+        if function not in self.slow or not again:
+            return answers
+        cancel.wait(seconds)
+        return dict.fromkeys(answers)
+
+
+@pytest.mark.parametrize("function", ["state.apply", "consul.healthy", "test.ping"])
+def test_the_last_complete_reason_is_the_error_and_not_the_round_that_the_deadline_cut_off(
+    consul, fleet, monkeypatch, function
+):
+    world = consul(highstate=True, health="consul.healthy", timeout="1s")
+    fleet = Slow(function)
+    fleet.comes("consul-1", "consul-2")
+    healthy = function == "state.apply"
+    fleet.answers = {
+        "state.apply": broken if healthy else clean,
+        "consul.healthy": lambda _minion: healthy or "no leader",
+    }
+    error = deploy(world, fleet)["steps"]["consul"]["error"]
+    reason = "state file.managed a failed: no such source" if healthy else "consul.healthy said no leader"
+    assert error["missing"] == [f"{minion}: {reason}" for minion in ("consul-1", "consul-2")]
+    assert reason in error["detail"]
+
+
+def test_a_minion_that_never_answered_says_that_it_did_not_end_in_time(consul, fleet):
+    world = consul(highstate=True, timeout="0.5s")
+    fleet = Slow("state.apply")
+    fleet.asked.append(("state.apply", ()))  # not even once
+    fleet.comes("consul-1", "consul-2")
+    error = deploy(world, fleet)["steps"]["consul"]["error"]
+    assert error["missing"] == [f"{minion}: the highstate did not end in time" for minion in ("consul-1", "consul-2")]
+
+
 class Telling:
     """Events that are acted upon at once."""
 
@@ -161,17 +240,3 @@ class Telling:
 
     def close(self):
         """Nothing is waiting."""
-
-
-HOSTS = """
-variable "minions" { type = list(string) }
-variable "minion_tokens" {
-  type      = map(string)
-  sensitive = true
-}
-resource "terraform_data" "host" {
-  for_each = toset(var.minions)
-  input    = each.key
-}
-output "minions" { value = { for id, host in terraform_data.host : id => host.id } }
-"""

@@ -63,8 +63,9 @@ def tokens(world, component="consul"):
     return {item["index_key"]: item["attributes"]["input"]["value"]["user_data"] for item in hosts["instances"]}
 
 
-def accept(world, minion, key, token):
-    return call(world, "accept_key", minion, key, hashlib.sha256(token.encode()).hexdigest())
+def accept(world, minion, key, token, author="Reactor", origin="master"):
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    return call(world, "accept_key", minion, key, digest, author=author, origin=origin)
 
 
 def comes(world, minion):
@@ -102,6 +103,19 @@ def test_a_token_lets_exactly_its_minion_in_once(world, fleet):
     # New tokens for every plan, and nothing to do all the same.
     assert statuses(deploy(world)) == {"consul": "unchanged"}
     assert statuses(call(world, "plan", "staging", {"refresh": True})) == {"consul": "unchanged"}
+
+
+@pytest.mark.parametrize(
+    ("author", "origin"),
+    [("alice", "master"), ("root", "master"), ("minion web-1", "minion web-1"), ("reactor", "master")],
+)
+def test_whoever_read_the_digest_in_the_job_cache_gets_nobody_in_with_it(world, fleet, author, origin):
+    """The reactor's call has it as an argument; a user of the API or a minion with peer_run could repeat that."""
+    deploy(world)
+    fleet.knocks("consul-1", "key of mallory")
+    refused = accept(world, "consul-1", "key of mallory", tokens(world)["consul-1"], author, origin)
+    assert (refused["retcode"], refused["error"]["type"]) == (1, "NotAllowed")
+    assert (fleet.keys(), fleet.deleted) == ({"consul-1": "pending"}, [])
 
 
 def test_no_token_is_kept_or_said_anywhere_but_in_the_state(world):
@@ -264,6 +278,59 @@ def test_keys_go_with_their_instances(world, fleet):
     assert fleet.deleted == ["consul-2"]
     assert fleet.keys() == {"web-1": "accepted"}
     assert minions(world) == {}
+
+
+CLAIMS = """
+variable "claims" {
+  type    = map(string)
+  default = {}
+}
+"""
+CLAIMING = HOSTS.replace("value = {", "value = merge(var.claims, {").replace("host.id }", "host.id })") + CLAIMS
+
+
+@pytest.mark.parametrize("claimed", ["*", "web-?", "web-1", "../minions/web-1", "vault-1"])
+def test_what_a_module_says_about_others_deletes_no_key(world, fleet, claimed):
+    """Its output is the module's word: first it claims another's id or a glob, then that it is gone."""
+    world.module("hosts", CLAIMING)
+    world.components["vault"] = {"module": "hosts", "minions": ["vault-1"]}
+    consul = world.components["consul"]
+    consul["variables"] = {"claims": {claimed: "i-1"}}
+    assert statuses(deploy(world)) == {"consul": "applied", "vault": "applied"}
+    for minion in ("web-1", "vault-1", "consul-1", "consul-2"):
+        fleet.comes(minion)
+    consul["variables"] = {"claims": {claimed: "i-2"}}  # replaced
+    assert statuses(deploy(world))["consul"] == "applied"
+    consul["variables"] = {"claims": {}}  # gone
+    consul["minions"] = ["consul-2"]
+    assert statuses(deploy(world))["consul"] == "applied"
+    assert fleet.deleted == ["consul-1"]
+    destroyed = call(world, "destroy", "staging", {"yes": True, "components": "consul"})
+    assert statuses(destroyed) == {"consul": "destroyed"}
+    assert fleet.deleted == ["consul-1", "consul-2"]
+
+
+def test_a_plan_that_was_never_applied_takes_no_key_away(world, fleet):
+    deploy(world)
+    world.components["consul"]["minions"] = ["consul-1", "consul-2", "consul-3"]
+    approval = {"when": "always", "by": ["bob"]}
+    world.infrastructure = {"environments": {"staging": {"components": world.components, "approval": approval}}}
+    assert statuses(deploy(world)) == {"consul": "awaiting approval"}
+    fleet.comes("consul-1", "consul-3")  # somebody accepted a machine of that name meanwhile
+    world.infrastructure = {}
+    assert statuses(call(world, "destroy", "staging", {"yes": True})) == {"consul": "destroyed"}
+    assert (sorted(fleet.deleted), fleet.keys()) == (["consul-1", "consul-2"], {"consul-3": "accepted"})
+
+
+def test_an_id_that_two_components_were_given_is_deleted_by_neither(world, fleet):
+    deploy(world)
+    fleet.comes("consul-1", "consul-2")
+    log = RunLog(world.state_dir / "runs.sqlite")
+    other = minion_keys.MinionToken("d", "production", "consul", "consul-1", "1", now(60.0))
+    log.minions.propose("production", "consul", "1", [other])
+    log.close()
+    assert call(world, "destroy", "staging", {"yes": True})["retcode"] == 0
+    assert fleet.deleted == ["consul-2"]
 
 
 def test_a_new_minion_that_came_during_the_apply_keeps_its_key(world, fleet):

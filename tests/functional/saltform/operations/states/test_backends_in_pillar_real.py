@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from dataclasses import dataclass
 
 import pytest
 import requests
 
+from saltform.config.backends import block
 from saltform.credentials.aws import states_client
+from saltform.operations.environment.opened import Opened
 from saltform.operations.step.part import Part
 from tests.support.http_states import http_states
+from tests.support.plain_terraform import PlainTerraform
 from tests.support.planted import report, search_files
 from tests.support.postgres import postgres
 from tests.support.seaweedfs import s3_server
@@ -205,12 +209,66 @@ def test_what_only_terraform_can_read_is_pulled_and_then_known(world, server, mo
     assert statuses(call(world, "deploy")) == {"one": "applied", "two": "applied"}
     world.components["two"]["variables"]["name"] = "2"
     assert statuses(call(world, "deploy")) == {"one": "unchanged", "two": "applied"}
+    world.components["new"] = {**world.components.pop("one"), "renamed_from": "one"}
+    assert call(world, "plan")["steps"]["new"]["add"] == 0
+    world.components["one"] = {"module": world.components.pop("new")["module"]}
     assert world.call("outputs", world.name, "two")["outputs"]["two"]["name"] == "2"
     del world.components["two"]
     call(world, "deploy")
     assert world.processes.started == []
     assert world.call("sync_states", world.name)["components"]["one"]["status"] == "in step"
     assert statuses(call(world, "destroy", yes=True)) == {"one": "destroyed", "two": "destroyed"}
+
+
+@pytest.fixture
+def existing(world, server, tmp_path):
+    """A root of somebody else with its state where `networking` has its own."""
+    services = world.services()
+    with contextlib.closing(services):
+        backend = Opened(services, world.name).component("networking").backend
+    tree = {name: value for name, value in block(backend, "1.11.4").items() if name != "profile"}
+    volume = {"terraform_data": {"volume": {"input": "data of years"}}}
+    folder = tmp_path / "existing"
+    (folder / "mirror").mkdir(parents=True)
+    (folder / "main.tf.json").write_text(
+        json.dumps({"terraform": {"backend": {backend.type: tree}}, "resource": volume})
+    )
+    return PlainTerraform(folder, folder / "cache", str(folder / "mirror"), server.values)
+
+
+def assert_refused(world, existing):
+    """By whatever plans or destroys; and the other root still has what it had."""
+    for verb in ("plan", "deploy", "destroy"):
+        returned = call(world, verb, components="networking", only=True, yes=True)
+        error = returned["steps"]["networking"]["error"]
+        assert error["summary"] == f"the state of {world.name}/networking is not one that Saltform wrote"
+        assert "terraform_data.volume" in error["detail"]
+        assert not {"plan", "apply"} & set(world.processes.commands())
+    assert existing.plan() == {}
+
+
+def test_the_state_of_another_root_is_refused(world, existing):
+    existing.init()
+    existing.apply()
+    assert_refused(world, existing)
+    refused = call(world, "deploy")["steps"]["networking"]["error"]
+    assert refused["fix"].startswith("leave it to the root that made it, and name a place of its own at ")
+    failed = [item for item in world.call("preflight", world.name, "networking")["checks"] if not item["ok"]]
+    assert [item["detail"] for item in failed] == [f"{refused['summary']}: {refused['detail']}"]
+
+
+@pytest.mark.parametrize("server", [_together(_http, "http")], indirect=True)
+def test_another_roots_state_in_the_place_of_ours_is_seen_where_only_terraform_can_read(
+    world, server, existing, monkeypatch
+):
+    monkeypatch.setattr("saltform.operations.states.backends._readable", lambda _backend: False)
+    assert call(world, "deploy", components="networking")["retcode"] == 0
+    address = server.backend["address"].format(environment=world.name, component="networking")
+    requests.post(address, data=b"", auth=tuple(server.values.values()), timeout=30).raise_for_status()
+    existing.init()
+    existing.apply()
+    world.components["networking"]["variables"]["name"] = "changed"
+    assert_refused(world, existing)
 
 
 @pytest.mark.parametrize("server", [_together(_http, "http")], indirect=True)

@@ -39,6 +39,14 @@ def test_root_at_the_shell_is_one_of_them_and_one_person_is_one_whatever_the_nam
     assert stands(said("root", origin="master"), said("bob")).word == "waiting"
 
 
+def test_two_spellings_of_one_name_are_one_person_and_the_author_is_the_author():
+    everybody = Approval("always", count=2)
+    assert stands(said("alice"), said("Alice"), said("ALICE "), rule=everybody).word == "waiting"
+    assert refusal(Approval("always", not_author=True), "ada", "Ada", "master") == (
+        "Ada asked for the run (not_author: true)"
+    )
+
+
 def test_one_no_is_enough():
     found = stands(said("alice"), said("bob"), said("carol", "rejected", comment="not now"))
     assert (found.word, found.why) == ("rejected", "rejected by carol: not now")

@@ -14,7 +14,7 @@ from saltform.errors import ConfigError, NotAllowed
 from saltform.operations import component_commands, component_states
 from saltform.operations.run.permission import check_call, check_work
 from saltform.operations.run.services import Services
-from saltform.runlog import RunLog, RunRecord
+from saltform.runlog import RunLog, RunRecord, StepRecord
 
 RUNNER = Path(__file__).parents[5] / "salt" / "_runners" / "infrastructure.py"
 OF_MINIONS = ("request", "accept_key")  # a reactor calls them: a list of ids, or a token, is what counts there
@@ -112,8 +112,14 @@ def test_without_roles_everybody_that_salt_lets_in_may(services, verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_root_always_may(services, verb):
-    for author, origin in (("root", "shell"), ("root", "master"), ("sudo_ada", "shell"), ("sudo_ada", "minion m")):
+    for author, origin in (("root", "shell"), ("root", "master"), ("root", "minion m"), ("sudo_ada", "shell")):
         assert may(services(author, origin=origin), verb, *arguments(verb, "staging"))
+
+
+def test_who_became_root_elsewhere_needs_a_role_under_the_full_name(services):
+    for name, expected in (("ada", False), ("sudo_ada", True)):
+        who = services("sudo_ada", pillar(deployer={"staging": [name]}), origin="minion m")
+        assert may(who, "deploy", "staging", {}) is expected
 
 
 @pytest.mark.parametrize("name", ["sudo_ada", "Root", "ROOT", "admin", "*", "@sre", ""])
@@ -160,6 +166,35 @@ def test_the_last_run_may_be_anybodys_so_acting_on_it_needs_the_role_everywhere(
     with pytest.raises(NotAllowed):
         check_call(services(f"{role}-production"), verb, ["last"])  # the newest one of all is production's
     check_call(services("viewer-staging"), "show", ["last"])
+
+
+@pytest.mark.parametrize("verb", ["show", "log", "report"])
+@pytest.mark.parametrize("author", ["viewer-staging", "root"])
+def test_the_last_run_is_looked_up_once_and_that_one_is_answered_for(tmp_path, verb, author):
+    """A run of another environment that begins between the check and the answer is not what was checked."""
+
+    class RacingLog(RunLog):
+        asked = 0
+
+        def run(self, run):
+            found = super().run(run)
+            if run == "last":
+                self.asked += 1
+                self.begin(RunRecord(f"{self.asked + 1}", "production", "deploy", "ada", {}))
+            return found
+
+    log = RacingLog(tmp_path / "runs.sqlite")
+    log.begin(RunRecord("1", "staging", "deploy", "ada", {"web": ()}))
+    log.add_steps("1", [StepRecord("web", "applied", log=str(tmp_path / "web.log"))])
+    (tmp_path / "web.log").write_text("of staging\n")
+    services = Services(Settings(tmp_path), EACH, author=author, origin="master", _runlog=log)
+    more = {"show": (), "log": ("web",), "report": ("json",)}[verb]
+    try:
+        returned = runner.call(verb, services, "last", *more)
+    finally:
+        services.close()
+    assert returned["environment"] == "staging"
+    assert log.asked == 1
 
 
 def test_a_promotion_needs_to_see_where_it_comes_from(services):
