@@ -67,12 +67,12 @@ fuzz: $(READY) ## malformed requests against the emulator; SECONDS=300
 	$(BIN)/python tests/functional/hive/hive_fuzz.py --seconds $(or $(SECONDS),300)
 
 races: $(READY) ## two masters deploy one environment at once; ROUNDS=100
-	SALTFORM_RACE_ROUNDS=$(or $(ROUNDS),100) $(BIN)/python -m pytest -q tests/functional/saltform/operations/test_races_real.py
+	SALTFORM_RACE_ROUNDS=$(or $(ROUNDS),100) $(BIN)/python -m pytest -q tests/functional/saltform/verbs/test_races_real.py
 
 chaos: $(READY) ## kill -9 and cut connections at random moments, then resume; ROUNDS=1000 SEED=7
 	SALTFORM_CHAOS_ROUNDS=$(or $(ROUNDS),1000) SALTFORM_CHAOS_SEED=$(or $(SEED),$(shell date +%s)) \
-		$(BIN)/python -m pytest -q -s -n 2 tests/functional/saltform/operations/test_chaos_real.py \
-		tests/functional/saltform/operations/test_chaos_postgresql_real.py
+		$(BIN)/python -m pytest -q -s -n 2 tests/functional/saltform/verbs/test_chaos_real.py \
+		tests/functional/saltform/verbs/test_chaos_postgresql_real.py
 
 clean: ## remove what setup, demo and tests made
 	-@test -x $(BIN)/python && $(BIN)/python -m demo stop 2>/dev/null

@@ -31,12 +31,12 @@ from saltform.config.types import Component, CredentialSource, Provider  # noqa:
 from saltform.credentials.lender import Lender  # noqa: E402
 from saltform.credentials.masking import Masker  # noqa: E402
 from saltform.credentials.vault_login import VaultLogin  # noqa: E402
-from saltform.operations.deploy import deploy  # noqa: E402
-from saltform.operations.run.services import Services  # noqa: E402
+from saltform.engine.services import Services  # noqa: E402
 from saltform.process import RealProcesses  # noqa: E402
 from saltform.terraform.binary import Binary  # noqa: E402
 from saltform.terraform.session import Session, unmasked  # noqa: E402
 from saltform.terraform.stream import run_stream  # noqa: E402
+from saltform.verbs.deploy import deploy  # noqa: E402
 from tests.support.openbao import OpenBao, dev_server  # noqa: E402
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIABENCHMARK0000001", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLE"}

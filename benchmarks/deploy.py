@@ -21,10 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from saltform.config import Settings
-from saltform.operations.deploy import deploy
-from saltform.operations.run.services import Services
+from saltform.engine.services import Services
 from saltform.process import RealProcesses
 from saltform.terraform.binary import find
+from saltform.verbs.deploy import deploy
 
 MODULE = """
 variable "name" { type = string }

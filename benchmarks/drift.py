@@ -21,11 +21,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from saltform.config import Settings
-from saltform.operations.deploy import deploy
-from saltform.operations.drift import drift
-from saltform.operations.run.services import Services
+from saltform.engine.services import Services
 from saltform.process import RealProcesses
 from saltform.terraform.binary import find
+from saltform.verbs.deploy import deploy
+from saltform.verbs.drift import drift
 
 MODULE = """
 variable "name" { type = string }

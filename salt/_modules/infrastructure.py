@@ -25,7 +25,7 @@ def _ask(verb, *arguments):
     from saltform.bridge.minion import minion_call
 
     dunders = {name: globals()[name] for name in ("__opts__", "__salt__", "__context__")}
-    work = getattr(importlib.import_module(f"saltform.operations.{verb}"), verb)
+    work = getattr(importlib.import_module(f"saltform.verbs.{verb}"), verb)
     return minion_call(dunders, work, *arguments)
 
 

@@ -70,7 +70,7 @@ def confirm(digest, sealed):
 
         salt ci-1.example.com saltform_request.confirm DIGEST SEALED
     """
-    secret = _opened(sealed)
+    secret = _context(sealed)
     # Two questions at once: the same event was sent twice, or two masters heard it.
     with Path(__opts__["cachedir"], "saltform_request.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -80,7 +80,7 @@ def confirm(digest, sealed):
     return {"held": held, "proof": hmac.new(secret, held.encode(), hashlib.sha256).hexdigest()}
 
 
-def _opened(sealed):
+def _context(sealed):
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import padding
     from cryptography.hazmat.primitives.serialization import load_pem_private_key

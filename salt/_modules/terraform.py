@@ -24,7 +24,7 @@ def __virtual__():
 
 def _do(command, *arguments):
     from saltform.bridge.minion import minion_call
-    from saltform.operations import component_commands
+    from saltform.verbs import component_commands
 
     dunders = {name: globals()[name] for name in ("__opts__", "__salt__", "__context__")}
     return minion_call(dunders, getattr(component_commands, command), *arguments)

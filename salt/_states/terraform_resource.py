@@ -38,7 +38,7 @@ def __virtual__():
 
 def _do(command, name, given, known):
     from saltform.bridge.minion import state_call
-    from saltform.operations import component_states
+    from saltform.verbs import component_states
 
     dunders = {name: globals()[name] for name in ("__opts__", "__salt__")}
     return state_call(dunders, getattr(component_states, command), name, given, known)

@@ -12,7 +12,7 @@ from typing import Any
 
 from saltform.errors import CredentialError, ModuleError
 from saltform.events import QueuedEvents
-from saltform.fleet import SaltMaster, Target
+from saltform.minions import SaltMaster, Target
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def sdb_resolver(opts: Mapping[str, Any]) -> Callable[[str], Any]:
 def pillar_refresher(opts: Mapping[str, Any]) -> Callable[[Sequence[Target]], None]:
     """Asks minions to refresh their pillar and doesn't wait: they do it on their own time, and some are away.
 
-    Each is asked once, and a large fleet in slices: the master compiles all of these pillars.
+    Each is asked once, and many minions in slices: the master compiles all of these pillars.
     """
 
     def refresh(targets: Sequence[Target]) -> None:

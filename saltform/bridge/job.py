@@ -17,8 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from saltform.engine.services import MINION
 from saltform.errors import SaltformError
-from saltform.operations.run.services import MINION
 
 SCHEDULE = "schedule"  # the user of the minion's own schedule, and of its start-up states
 # Where Salt runs a job: module and function.

@@ -10,12 +10,12 @@ from saltform.bridge.job import Job, current_job, minion_options
 from saltform.bridge.minion_pillar import masters_pillar, without_master
 from saltform.config import load_settings
 from saltform.config.load import ROOT
+from saltform.engine.options import check_known
+from saltform.engine.services import MINION, Services
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, SaltformError
 from saltform.events import QueuedEvents, RecordedEvents
-from saltform.operations.run.options import check_known
-from saltform.operations.run.permission import check_work
-from saltform.operations.run.services import MINION, Services
 from saltform.runlog import new_run_id
+from saltform.verbs.permission import check_work
 
 STATES = "terraform_resource"
 SALTS_OWN = ("aggregate",)  # of a state's keywords, the one that Salt leaves in

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltform.bridge.runner import runner_pillar, runner_services
+from saltform.engine.result import failure
+from saltform.engine.services import Services
 from saltform.errors import SaltformError
-from saltform.operations.request import SLOWED, SeenBefore, answer, confirm, fulfil
-from saltform.operations.requests.form import Asked
-from saltform.operations.run.permission import REACTOR
-from saltform.operations.run.result import failure
-from saltform.operations.run.services import Services
+from saltform.features.requests.form import Asked
 from saltform.process.detached import DESCRIPTOR, leave_parent
+from saltform.verbs.permission import REACTOR
+from saltform.verbs.request import SLOWED, SeenBefore, answer, confirm, fulfil
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from saltform.bridge.fleet import SaltFleet
 from saltform.bridge.host import (
     master_events,
     pillar_refresher,
@@ -19,17 +18,18 @@ from saltform.bridge.host import (
     sdb_resolver,
 )
 from saltform.bridge.minion_pillar import check_rendered
+from saltform.bridge.minions import SaltMinions
 from saltform.config import Settings, load_settings
 from saltform.config.load import ROOT
+from saltform.engine.options import bad, check_known
+from saltform.engine.result import failure
+from saltform.engine.services import MINION, SHELL, Services
 from saltform.errors import EXIT_CHANGES, EXIT_DONE, Cancelled, ConfigError, Problem, SaltformError
+from saltform.features.requests.lists import keep_lists
 from saltform.layout import Layout
-from saltform.operations.requests.lists import keep_lists
-from saltform.operations.run.options import bad, check_known
-from saltform.operations.run.permission import check_call
-from saltform.operations.run.result import failure
-from saltform.operations.run.services import MINION, SHELL, Services
-from saltform.progress import Progress
+from saltform.report.progress import Progress
 from saltform.runlog import new_run_id
+from saltform.verbs.permission import check_call
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ WITHOUT_PILLAR = frozenset({"accept_key", "request"})
 def runner_call(
     dunders: Mapping[str, Any], verb: str, unknown: Mapping[str, Any], *arguments: Any, known: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Do a runner's verb, `saltform.operations.VERB.VERB`, and set both of Salt's exit codes.
+    """Do a runner's verb, `saltform.verbs.VERB.VERB`, and set both of Salt's exit codes.
 
     `unknown` are keywords that the verb doesn't have; those in underscores are Salt's own. `known` are those it has.
     """
@@ -85,7 +85,7 @@ def _name(verb: str, first: Any) -> Any:
 def call(verb: str, services: Services, *arguments: Any) -> dict[str, Any]:
     """One verb, if the caller may. Imported only now: every `salt-run` on a master loads our runner."""
     arguments = check_call(services, verb, arguments)
-    module = importlib.import_module(f"saltform.operations.{verb}")
+    module = importlib.import_module(f"saltform.verbs.{verb}")
     returned: dict[str, Any] = getattr(module, verb)(services, *arguments)
     return returned
 
@@ -111,7 +111,7 @@ def runner_services(dunders: Mapping[str, Any], verb: str) -> Services:
         resolve=sdb_resolver(opts),
         refresh_pillar=pillar_refresher(opts),
         start_request=_request_starter(opts),
-        fleet=SaltFleet(opts),
+        minions=SaltMinions(opts),
         master=salt_master(opts),
     )
 

@@ -84,9 +84,9 @@ def read_approval(parent: Reader, base: Approval, groups: Groups, named_by_roles
     by = tuple(reader.texts("by")) if "by" in reader.tree else base.by
     users = spelt_out(reader, "by", by, groups) if "by" in reader.tree else base.users
     count = reader.number("count", base.count, 1, 20)
-    people = {person(user) for user in users}
-    if by and count > len(people):
-        reader.problem("count", count, f"at most {len(people)}: so many people are in `by`")
+    approvers = {person(user) for user in users}
+    if by and count > len(approvers):
+        reader.problem("count", count, f"at most {len(approvers)}: so many people are in `by`")
     not_author = reader.flag("not_author", base.not_author)
     if not by and not named_by_roles:
         for key, said in (("count", count if count > 1 else None), ("not_author", not_author or None)):

@@ -142,7 +142,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Converge:
-    """What has to be true of the fleet before anything that needs the component starts."""
+    """What has to be true of the minions before anything that needs the component starts."""
 
     target: str | tuple[str, ...]  # a compound expression, or minion ids
     expect: int  # how many minions have to be there, at least
@@ -184,7 +184,7 @@ class Component:
         return f"{self.environment}/{self.name}"
 
     @property
-    def has_fleet(self) -> bool:
+    def has_minions(self) -> bool:
         """It makes minions, or waits for some."""
         return bool(self.minions) or self.converge is not None
 

@@ -54,7 +54,7 @@ class MemoryLeaseLog:
         return [record for record in self.records.values() if record.run not in self.alive]
 
 
-class Held:
+class LockLease:
     """A lease that is in use."""
 
     def __init__(self, lease: Lease, renew: Callable[[Lease], Lease], now: float) -> None:
@@ -89,13 +89,13 @@ class Keeper:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self._held: list[Held] = []
+        self._held: list[LockLease] = []
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def hold(self, lease: Lease, renew: Callable[[Lease], Lease]) -> Held:
-        held = Held(lease, renew, self.clock())
+    def hold(self, lease: Lease, renew: Callable[[Lease], Lease]) -> LockLease:
+        held = LockLease(lease, renew, self.clock())
         if lease.renewable and lease.seconds > 0:
             with self._wake:
                 self._held.append(held)
@@ -105,7 +105,7 @@ class Keeper:
                 self._wake.notify()
         return held
 
-    def drop(self, held: Held) -> None:
+    def drop(self, held: LockLease) -> None:
         with self._wake:
             self._held = [other for other in self._held if other is not held]
             self._wake.notify()
@@ -123,7 +123,7 @@ class Keeper:
                 if not held.renewed(self.clock):
                     self.drop(held)
 
-    def _next_due(self) -> list[Held]:
+    def _next_due(self) -> list[LockLease]:
         """Wait for what is due; nothing means that it is over."""
         with self._wake:
             while not self._closed:

@@ -23,7 +23,7 @@ from saltform.config.types import NOTHING, Component, CredentialSource
 from saltform.credentials.command import CommandSource
 from saltform.credentials.environment import EnvironmentSource
 from saltform.credentials.file import FileSource
-from saltform.credentials.leases import Held, Keeper, LeaseLog, MemoryLeaseLog
+from saltform.credentials.leases import Keeper, LeaseLog, LockLease, MemoryLeaseLog
 from saltform.credentials.loan import Loan
 from saltform.credentials.masking import Masker
 from saltform.credentials.pillar import PillarSource, Resolve, as_it_is
@@ -69,10 +69,10 @@ class Lender:
             "command": CommandSource(environ, processes),
         }
         self._keeper = Keeper(clock)
-        self._answers: dict[str, tuple[Fetched, Held | None]] = {}
+        self._answers: dict[str, tuple[Fetched, LockLease | None]] = {}
         self._asking: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
-        self._login_held: Held | None = None
+        self._login_held: LockLease | None = None
         self._open: set[str] = set()
 
     def lend(self, component: Component, *, ephemeral: bool = True) -> Loan:
@@ -118,7 +118,7 @@ class Lender:
 
     # --- for loans
 
-    def take(self, asked: CredentialSource, component: str) -> tuple[Fetched, Held | None]:
+    def take(self, asked: CredentialSource, component: str) -> tuple[Fetched, LockLease | None]:
         """Ask a source, or use what it has answered in this run."""
         key = _question(asked)
         with self._lock:
@@ -136,7 +136,7 @@ class Lender:
         self._keep_login()
         return fetched, self._keeper.hold(fetched.lease, self._vault.renew)
 
-    def give_back(self, held: Held) -> None:
+    def give_back(self, held: LockLease) -> None:
         self._keeper.drop(held)
         if not held.lease.id:
             return
@@ -148,15 +148,15 @@ class Lender:
         self._leases.remove(held.lease.id)
         self._open.discard(held.lease.id)
 
-    def ends_soon(self, held: Held | None) -> bool:
+    def ends_soon(self, held: LockLease | None) -> bool:
         return held is not None and held.left(self._keeper.clock()) < min(SOON, held.first / 4)
 
-    def seconds_left(self, held: Held) -> float:
+    def seconds_left(self, held: LockLease) -> float:
         return held.left(self._keeper.clock())
 
     # ---
 
-    def _known(self, key: str) -> tuple[Fetched, Held | None] | None:
+    def _known(self, key: str) -> tuple[Fetched, LockLease | None] | None:
         known = self._answers.get(key)
         return None if known is None or self.ends_soon(known[1]) else known
 

@@ -14,7 +14,7 @@ from saltform.credentials.source import Fetched, choose, only_value, place, text
 from saltform.errors import CredentialError
 
 if TYPE_CHECKING:
-    from saltform.credentials.leases import Held
+    from saltform.credentials.leases import LockLease
     from saltform.credentials.lender import Lender
 
 VARIABLE_PREFIX = "TF_VAR_"
@@ -27,7 +27,7 @@ class Taken:
     purpose: str
     asked: CredentialSource
     fetched: Fetched = field(repr=False)
-    held: Held | None = None
+    held: LockLease | None = None
 
 
 @dataclass(frozen=True)

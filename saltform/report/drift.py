@@ -22,7 +22,7 @@ def lines(check: Record) -> Iterator[tuple[str, str, str]]:
     """(sign, what, remark) of each finding, and then what was told apart from drift."""
     for entry in check.get("findings", ()):
         yield (*difference(entry), _remark(entry))
-    for minion, item in check.get("fleet", {}).items():
+    for minion, item in check.get("minions", {}).items():
         for state in item.get("states", ()):
             yield "~", f"{clean(minion)}: {clean(state['state'])}", clean(state["comment"])
         if item["status"] == "unknown":
@@ -78,8 +78,8 @@ def _minute(moment: str) -> str:
 
 def _has_news(check: Record) -> bool:
     kinds = ("findings", "resolved", "pending", "waits_for", "computed", "reordered", "ignored")
-    fleet = any(item["status"] != "clean" for item in check.get("fleet", {}).values())
-    return fleet or any(check.get(kind) for kind in kinds)
+    minions = any(item["status"] != "clean" for item in check.get("minions", {}).values())
+    return minions or any(check.get(kind) for kind in kinds)
 
 
 def _attention(item: tuple[str, Record]) -> int:

@@ -16,7 +16,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from saltform.progress import Board, Seen
+from saltform.report.progress import Board, Seen
 from saltform.report.style import MARKS, STYLES
 from saltform.report.words import duration, tally
 from saltform.status import Status

@@ -77,8 +77,8 @@ def _changes(row: Row) -> str:
         lines.append(f"{symbol(change['action']):>3} {change['address']}{reason}")
         lines += [f"        {what}" + (f"  ({remark})" if remark else "") for what, remark in attributes(change)]
     head = f"{_text(row.names[0])} {counts(row.step)}".strip()
-    opened = " open" if row.step.get("verdicts") else ""  # what is dangerous is read without a click
-    return f"<details{opened}><summary>{head}</summary>\n\n{_fenced(chr(10).join(lines), 'diff')}\n\n</details>"
+    context = " open" if row.step.get("verdicts") else ""  # what is dangerous is read without a click
+    return f"<details{context}><summary>{head}</summary>\n\n{_fenced(chr(10).join(lines), 'diff')}\n\n</details>"
 
 
 def _drift(name: str, check: Record) -> str:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from saltform.errors import RunLogError, SaltformError
 from saltform.process import Lease
 from saltform.runlog.database import Database
-from saltform.runlog.moments import now
+from saltform.runlog.timestamps import now
 
 BEATS = 15  # in that time
 STOPPING = "stopping"

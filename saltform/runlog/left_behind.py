@@ -21,7 +21,7 @@ from pathlib import Path
 
 from saltform.errors import Locked
 from saltform.process.open_files import Opener, openers
-from saltform.runlog import locks
+from saltform.runlog import flock
 
 PATIENCE = 2.0  # seconds; who asks for a lock that isn't free has the file open for a quarter of one
 
@@ -57,7 +57,7 @@ def swap(path: Path, noun: str, known: Collection[Opener]) -> None:
             new.replace(path)
             if not _nobody_new(old, known):
                 old.replace(path)
-                raise locks.locked(noun, locks.last_holder(path))
+                raise flock.locked(noun, flock.last_holder(path))
             old.unlink()
     finally:
         os.close(folder)

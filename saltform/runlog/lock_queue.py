@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from saltform.errors import LostLock, RunLogError
-from saltform.runlog import locks
+from saltform.runlog import flock
 from saltform.runlog.database import Database
 
 
@@ -67,7 +67,7 @@ class LockQueue:
                 return
             if self._run_alive(row["run"]):
                 named = holder()
-                error = locks.locked(f"{environment}/{component}", named if named and named["run"] else row)
+                error = flock.locked(f"{environment}/{component}", named if named and named["run"] else row)
                 error.detail += f"; run {row['run']} is before this one in line"
                 raise error
             self._database.write(

@@ -16,11 +16,11 @@ from saltform.layout import Layout
 from saltform.runlog.audit import AuditLog
 from saltform.runlog.copies import StateCopies
 from saltform.runlog.database import open_database
-from saltform.runlog.holding import Locks
 from saltform.runlog.keeper import Keeper
-from saltform.runlog.moments import now
+from saltform.runlog.locks import Locks
 from saltform.runlog.records import ComponentRecord, RunRecord, StepRecord, has_state
 from saltform.runlog.releases import ReleaseLog
+from saltform.runlog.timestamps import now
 from saltform.status import Status
 
 # Not for every run: who asks for one of these imports it.

@@ -19,7 +19,7 @@ from saltform.limits import PARALLELISM, Gate, Pace
 from saltform.process import HURRY, LOST_LOCK, Cancel, Lease, OnBlock, OnLine, Processes, Result
 from saltform.terraform.binary import Binary
 from saltform.terraform.diagnostics import Diagnostic, failure, from_text
-from saltform.terraform.passing import throttled
+from saltform.terraform.transient_errors import throttled
 
 TAIL = 40  # lines of output that an error shows when terraform left no diagnostic
 GRACE = 60.0  # seconds to stop for a command that writes nothing but its lock

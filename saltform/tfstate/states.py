@@ -41,7 +41,7 @@ class States(ABC):
         """What was read last, and its mark, where states have marks."""
         return None
 
-    def look_again(self, environment: str, component: str) -> None:
+    def invalidate(self, environment: str, component: str) -> None:
         """It may have changed: what is known of it is old."""
         return
 

@@ -2,7 +2,7 @@
 
 1. The caller's thread claims what is ready, as long as there is a free slot, and hands it to the pool.
 2. It waits for the next end, tells the schedule, and goes on with 1 until the schedule is finished. A component that
-   has no more process to run, and only waits for the fleet, says so: its slot is free then, and it still runs.
+   has no more process to run, and only waits for the minions, says so: its slot is free then, and it still runs.
 3. When the cancel event is set, every running process is interrupted by whoever watches it; as they end, nothing
    new starts, and the pump waits for all of them.
 4. A step that could not be put on record raises (the disk is full, say). Nothing new starts then, what runs ends,

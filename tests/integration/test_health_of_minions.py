@@ -14,10 +14,10 @@ import pytest
 import salt.config
 import yaml
 
-from saltform.bridge.fleet import SaltFleet
+from saltform.bridge.minions import SaltMinions
 from saltform.config.types import Health
-from saltform.fleet import Target
-from saltform.operations.fleet.health import unwell
+from saltform.features.minions.health import unwell
+from saltform.minions import Target
 from saltform.process import Cancel
 from tests.support.cluster import HOME, Cluster, data
 
@@ -25,8 +25,8 @@ NOBODY = "host-3"
 
 
 @pytest.fixture(scope="module")
-def fleet(cluster: Cluster) -> SaltFleet:
-    return SaltFleet(salt.config.master_config(str(cluster.master_config / "master")))
+def minions(cluster: Cluster) -> SaltMinions:
+    return SaltMinions(salt.config.master_config(str(cluster.master_config / "master")))
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def frozen(cluster: Cluster) -> Iterator[None]:
                 os.kill(process.pid, signal.SIGCONT)
 
 
-def ask(fleet: SaltFleet, targets: Target, function: str = "test.ping", seconds: float = 30.0) -> str:
-    services: Any = SimpleNamespace(fleet=fleet, cancel=Cancel())
+def ask(minions: SaltMinions, targets: Target, function: str = "test.ping", seconds: float = 30.0) -> str:
+    services: Any = SimpleNamespace(minions=minions, cancel=Cancel())
     return unwell(services, Health(function, (), targets, seconds))
 
 
@@ -76,34 +76,36 @@ def test_a_promotion_is_refused_when_a_named_minion_does_not_exist(judged: Clust
 
 
 @pytest.mark.parametrize("target", [(HOME,), HOME, "home.*", f"G@id:{HOME}", f"home.* and G@id:{HOME}"])
-def test_who_is_meant_and_says_so_is_well(fleet: SaltFleet, target: Target) -> None:
-    assert ask(fleet, target) == ""
+def test_who_is_meant_and_says_so_is_well(minions: SaltMinions, target: Target) -> None:
+    assert ask(minions, target) == ""
 
 
-def test_who_is_named_in_an_expression_and_does_not_exist_is_not_well(fleet: SaltFleet) -> None:
-    assert ask(fleet, f"{HOME} or {NOBODY}") == f"{NOBODY} is no minion of this master"
+def test_who_is_named_in_an_expression_and_does_not_exist_is_not_well(minions: SaltMinions) -> None:
+    assert ask(minions, f"{HOME} or {NOBODY}") == f"{NOBODY} is no minion of this master"
 
 
 @pytest.mark.parametrize("target", ["web-*", "G@role:nobody", "E@web.*"])
-def test_a_target_that_matches_nobody_is_refused(fleet: SaltFleet, target: str) -> None:
-    assert ask(fleet, target) == f"test.ping: no minion matches {target!r}"
+def test_a_target_that_matches_nobody_is_refused(minions: SaltMinions, target: str) -> None:
+    assert ask(minions, target) == f"test.ping: no minion matches {target!r}"
 
 
-def test_a_function_that_does_not_exist_is_told_from_a_minion_that_does_not_answer(fleet: SaltFleet) -> None:
+def test_a_function_that_does_not_exist_is_told_from_a_minion_that_does_not_answer(minions: SaltMinions) -> None:
     """The minion looks through all of its modules first: that takes seconds, and a minute on a busy machine."""
-    assert ask(fleet, (HOME,), "test.pong", seconds=150.0).startswith(f"{HOME} has no function test.pong (")
+    assert ask(minions, (HOME,), "test.pong", seconds=150.0).startswith(f"{HOME} has no function test.pong (")
 
 
-def test_a_minion_that_is_slow_is_told_from_one_that_does_not_answer(fleet: SaltFleet) -> None:
-    said = ask(fleet, (HOME,), "no_such.function", seconds=0.0)
+def test_a_minion_that_is_slow_is_told_from_one_that_does_not_answer(minions: SaltMinions) -> None:
+    said = ask(minions, (HOME,), "no_such.function", seconds=0.0)
     assert said.startswith(f"{HOME} answers, but not no_such.function within 0 s (it takes longer, or there is no")
 
 
-def test_a_frozen_minion_did_not_answer_whether_it_is_named_or_matched(cluster: Cluster, fleet: SaltFleet) -> None:
-    assert ask(fleet, (HOME,)) == ""
+def test_a_frozen_minion_did_not_answer_whether_it_is_named_or_matched(
+    cluster: Cluster, minions: SaltMinions
+) -> None:
+    assert ask(minions, (HOME,)) == ""
     with frozen(cluster):
         for target in ((HOME,), "home.*", f"G@id:{HOME}"):
-            assert ask(fleet, target, seconds=1.0) == f"{HOME} did not answer test.ping within 1 s"
+            assert ask(minions, target, seconds=1.0) == f"{HOME} did not answer test.ping within 1 s"
 
 
 def test_a_deploy_off_a_terminal_says_what_it_waits_for(judged: Cluster) -> None:

@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from hive_emulator.testing import RunningHive, running_emulator
-from saltform.operations.fleet import drift as fleet_drift
+from saltform.features.minions import drift as minion_drift
 from saltform.report import text
 from saltform.runlog import RunLog
 from tests.support import machines
@@ -170,7 +170,7 @@ def test_drift_of_the_instance_and_of_its_minion_is_one_report(
     hosted: Cluster, hive: RunningHive, instance: str, configured: Path
 ) -> None:
     before = drift(hosted)
-    assert (before["retcode"], before["steps"]["hosts"]["check"]["fleet"]) == (0, {MINION: {"status": "clean"}})
+    assert (before["retcode"], before["steps"]["hosts"]["check"]["minions"]) == (0, {MINION: {"status": "clean"}})
 
     configured.write_text("hush-hush\n")
     hive.client("ec2").create_tags(Resources=[instance], Tags=[{"Key": "Name", "Value": "by hand"}])
@@ -178,13 +178,13 @@ def test_drift_of_the_instance_and_of_its_minion_is_one_report(
     found = returned["steps"]["hosts"]["check"]
     assert (returned["retcode"], found["status"]) == (2, "drifted")
     assert [(entry["attribute"], entry["after"]) for entry in found["findings"]] == [("tags.Name", "by hand")]
-    [state] = found["fleet"][MINION]["states"]
+    [state] = found["minions"][MINION]["states"]
     assert state["state"] == f"file.managed {configured}"
     # The same as a table, as JSON and as Markdown.
     as_json, as_markdown = (
         Path(ask(hosted, "report", returned["run"], form)["path"]).read_text() for form in ("json", "markdown")
     )
-    assert json.loads(as_json)["steps"]["hosts"]["check"]["fleet"] == found["fleet"]
+    assert json.loads(as_json)["steps"]["hosts"]["check"]["minions"] == found["minions"]
     for said in (text.render(returned), as_markdown.replace("\\", "")):
         assert f"{MINION}: file.managed {configured}" in said
         assert 'tags.Name: "host-1" → "by hand"' in said
@@ -218,11 +218,11 @@ def test_a_minion_that_does_not_answer_is_unknown(
 ) -> None:
     hive.client("ec2").create_tags(Resources=[instance], Tags=[{"Key": "Name", "Value": MINION}])
     machines.terminate(room / instance)
-    monkeypatch.setattr(fleet_drift, "PING", 2.0)  # nobody is there to need longer
+    monkeypatch.setattr(minion_drift, "PING", 2.0)  # nobody is there to need longer
     returned = drift(hosted)
     found = returned["steps"]["hosts"]["check"]
     assert (returned["retcode"], found["status"], found["findings"]) == (1, "unknown", [])
-    assert found["fleet"] == {MINION: {"status": "unknown", "why": "it does not answer"}}
+    assert found["minions"] == {MINION: {"status": "unknown", "why": "it does not answer"}}
 
 
 def test_a_destroy_takes_the_machine_and_its_key_away(

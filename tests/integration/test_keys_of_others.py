@@ -10,7 +10,7 @@ import salt.config
 import salt.wheel
 import yaml
 
-from saltform.bridge.fleet import SaltFleet
+from saltform.bridge.minions import SaltMinions
 from saltform.errors import SaltformError
 from tests.support.cluster import Cluster
 
@@ -77,13 +77,13 @@ def test_module_output_deletes_no_key_of_others_by_id_or_by_glob(cluster_files: 
 
 def test_keys_are_accepted_and_deleted_exactly(cluster_files: Cluster, keys: Keys) -> None:
     keys.make("key-a", "key-b")
-    fleet = SaltFleet(keys.options)
+    minions = SaltMinions(keys.options)
     for glob in ("*", "key-?", "key-[ab]", "../key-a", "key-a\n", ""):
-        for touch in (lambda each: fleet.delete((each,)), fleet.accept, fleet.public_key):
+        for touch in (lambda each: minions.delete((each,)), minions.accept, minions.public_key):
             with pytest.raises(SaltformError, match="no minion id"):
                 touch(glob)
     assert keys.accepted() >= {"key-a", "key-b"}
-    fleet.delete(("key-a", "key-never-there"))
+    minions.delete(("key-a", "key-never-there"))
     assert keys.accepted() & {"key-a", "key-b"} == {"key-b"}
-    fleet.delete(("key-b",))
-    fleet.delete(())
+    minions.delete(("key-b",))
+    minions.delete(())

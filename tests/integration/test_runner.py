@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from saltform.runlog import locks
+from saltform.runlog import flock
 from saltform.tfstate import read
 from tests.support.cluster import TIMEOUT, Cluster, wait_for
 
@@ -70,7 +70,7 @@ def test_bad_input_is_one_message_and_changes_nothing(cluster: Cluster, argument
 
 def test_a_locked_component_is_left_alone(cluster: Cluster) -> None:
     lock = cluster.layout.component_lock("locked", "base")
-    with locks.hold(lock, {"run": "20260101000000000000", "author": "somebody"}, "locked/base"):
+    with flock.hold(lock, {"run": "20260101000000000000", "author": "somebody"}, "locked/base"):
         ended = cluster.runner("deploy", "locked")
     assert ended.exit_code == 75
     assert "somebody" in ended.tree["steps"]["base"]["error"]["detail"]
@@ -90,7 +90,7 @@ def test_an_interrupt_cancels_the_run_in_good_order(cluster: Cluster) -> None:
     state = cluster.layout.states("slow", "sleeper") / "terraform.tfstate"
     assert read(state).resources == ["module.main.terraform_data.this"]
     assert not state.with_name(".terraform.tfstate.lock.info").exists()
-    assert locks.holder_of(cluster.layout.component_lock("slow", "sleeper")) is None
+    assert flock.holder_of(cluster.layout.component_lock("slow", "sleeper")) is None
 
 
 @pytest.mark.parametrize(("sudo", "author"), [("", "root"), ("jane", "sudo_jane")])

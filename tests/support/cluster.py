@@ -19,8 +19,8 @@ from typing import Any
 
 import yaml
 
+from saltform.features.requests.slots import SLOTS
 from saltform.layout import Layout
-from saltform.operations.requests.slots import SLOTS
 from saltform.runlog import RunLog
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from typing import Any
 
 from hive_emulator.testing import RunningHive
 from saltform.config import Settings
-from saltform.operations.run.services import Services
+from saltform.engine.services import Services
 from tests.support.world import World
 
 

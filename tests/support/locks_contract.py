@@ -18,7 +18,7 @@ import pytest
 from saltform.errors import Cancelled, Locked, LostLock
 from saltform.layout import Layout
 from saltform.runlog import RunLog
-from saltform.runlog.holding import Patience
+from saltform.runlog.locks import Patience
 from tests.support.runlog_contract import component, run
 
 ROOT = Path(__file__).parents[2]

@@ -49,7 +49,7 @@ class StatesContract:
         reader.recall("staging", "old", "a mark", State(1, "l-0", "", {}, []))
         found = reader.read_many("staging", ["net"]).get("net") or reader.read("staging", "net")
         assert found.head == Head(3, "l-1")
-        reader.look_again("staging", "net")
+        reader.invalidate("staging", "net")
         assert getattr(reader.last("staging", "net"), "state", found) == found
         assert reader.keeps_versions() in (None, True, False)
 

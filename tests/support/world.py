@@ -7,9 +7,9 @@ from typing import Any
 
 from saltform.bridge import runner
 from saltform.config import Settings
+from saltform.engine.result import failure
+from saltform.engine.services import Services
 from saltform.events import RecordedEvents
-from saltform.operations.run.result import failure
-from saltform.operations.run.services import Services
 from saltform.process import RealProcesses
 
 BASE = """

@@ -68,8 +68,8 @@ def zygote() -> Iterator[Zygote]:
 
 
 def main() -> None:
-    import saltform.operations.deploy
-    import saltform.operations.destroy  # noqa: F401
+    import saltform.verbs.deploy
+    import saltform.verbs.destroy  # noqa: F401
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children: they just go
     for line in sys.stdin:

@@ -16,7 +16,7 @@ REGION = "ap-southeast-2"
 
 
 @asynccontextmanager
-async def opened(where: str, folder: Path):
+async def context(where: str, folder: Path):
     store = make_store(where, folder)
     await store.open()
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hive_stores import REGION, cloud, contents, opened, put, run
+from hive_stores import REGION, cloud, contents, context, put, run
 
 from hive_emulator.config import FIRST_ACCOUNT
 from hive_emulator.errors import ApiError
@@ -51,7 +51,7 @@ def test_a_committed_record_is_read_back_as_it_was(where: str, tmp_path: Path) -
     record = {"VpcId": "vpc-1", "Tags": [{"Key": "ключ", "Value": ""}], "_n": 1.5, "Deep": {"a": [True, None]}}
 
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             await put(store, "vpc", "vpc-1", record)
             assert cloud(store).get("vpc", "vpc-1") == record
             assert cloud(store).all("vpc") == [record]
@@ -61,7 +61,7 @@ def test_a_committed_record_is_read_back_as_it_was(where: str, tmp_path: Path) -
 
 def test_accounts_and_regions_are_kept_apart(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             await put(store, "vpc", "vpc-1", {"n": 1})
             assert cloud(store, account="000000000002").all("vpc") == []
             assert cloud(store, region="eu-west-1").get("vpc", "vpc-1") is None
@@ -71,7 +71,7 @@ def test_accounts_and_regions_are_kept_apart(where: str, tmp_path: Path) -> None
 
 def test_records_come_in_creation_order_also_after_an_update(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             for n in (3, 1, 2):
                 await put(store, "vpc", f"vpc-{n}", {"n": n})
             await put(store, "vpc", "vpc-3", {"n": 33})
@@ -82,7 +82,7 @@ def test_records_come_in_creation_order_also_after_an_update(where: str, tmp_pat
 
 def test_the_slower_of_two_writers_of_one_record_gets_a_conflict(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             await put(store, "vpc", "vpc-1", {"n": 0})
             first, second = cloud(store), cloud(store)
             for work, n in ((first, 1), (second, 2)):
@@ -98,7 +98,7 @@ def test_the_slower_of_two_writers_of_one_record_gets_a_conflict(where: str, tmp
 
 def test_a_writer_that_scanned_a_kind_conflicts_with_a_newcomer(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             slow = cloud(store)
             assert slow.all("subnet") == []
             slow.put("subnet", "subnet-2", {"CidrBlock": "10.0.0.0/24"})
@@ -111,7 +111,7 @@ def test_a_writer_that_scanned_a_kind_conflicts_with_a_newcomer(where: str, tmp_
 
 def test_writers_of_different_records_do_not_conflict(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             await asyncio.gather(*(put(store, "vpc", f"vpc-{n}", {"n": n}) for n in range(50)))
             assert len(cloud(store).all("vpc")) == 50
 
@@ -120,7 +120,7 @@ def test_writers_of_different_records_do_not_conflict(where: str, tmp_path: Path
 
 def test_a_conflict_leaves_nothing_of_the_commit_behind(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             with pytest.raises(Conflict):
                 change = Change(FIRST_ACCOUNT, REGION, "vpc", "vpc-1", {})
                 await store.commit([change], lambda: False)
@@ -131,7 +131,7 @@ def test_a_conflict_leaves_nothing_of_the_commit_behind(where: str, tmp_path: Pa
 
 def test_an_index_follows_writes_and_deletes(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             await put(store, "subnet", "subnet-1", {"VpcId": "vpc-1"})
             assert cloud(store).by("subnet", "VpcId", "vpc-1") == [{"VpcId": "vpc-1"}]
             await put(store, "subnet", "subnet-1", {"VpcId": "vpc-2"})
@@ -148,7 +148,7 @@ def test_an_index_follows_writes_and_deletes(where: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("kind_of_store", ["embedded", "nats"])  # the memory store forgets, on purpose
 def test_what_was_committed_is_there_after_a_restart(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             for n in (3, 1, 2):
                 await put(store, "vpc", f"vpc-{n}", {"n": n})
             await put(store, "vpc", "vpc-3", {"n": 33})
@@ -157,7 +157,7 @@ def test_what_was_committed_is_there_after_a_restart(where: str, tmp_path: Path)
             work.put("odd kind of", "an id: with/odd=signs.ü", {"x": 1})
             await work.commit(store)
             before = contents(store)
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             assert contents(store) == before
 
     run(test)
@@ -165,14 +165,14 @@ def test_what_was_committed_is_there_after_a_restart(where: str, tmp_path: Path)
 
 def test_a_commit_larger_than_a_message_is_kept_whole(where: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(where, tmp_path) as store:
+        async with context(where, tmp_path) as store:
             work = cloud(store)
             for n in range(30):
                 work.put("vpc", f"vpc-{n}", {"noise": secrets.token_hex(100_000)})
             await work.commit(store)
             before = contents(store)
         if where != "memory":
-            async with opened(where, tmp_path) as store:
+            async with context(where, tmp_path) as store:
                 assert contents(store) == before
 
     run(test)
@@ -189,7 +189,7 @@ def clean_nats(nats_url: str) -> Iterator[str]:
 
 def test_a_write_acknowledged_by_one_process_is_read_by_the_other(clean_nats: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(clean_nats, tmp_path) as one, opened(clean_nats, tmp_path) as other:
+        async with context(clean_nats, tmp_path) as one, context(clean_nats, tmp_path) as other:
             for n in range(20):
                 await put(one, "vpc", f"vpc-{n}", {"n": n})
                 await other.catch_up()
@@ -216,7 +216,7 @@ def test_two_processes_that_count_lose_nothing(clean_nats: str, tmp_path: Path) 
                     continue
 
     async def test() -> None:
-        async with opened(clean_nats, tmp_path) as one, opened(clean_nats, tmp_path) as other:
+        async with context(clean_nats, tmp_path) as one, context(clean_nats, tmp_path) as other:
             await asyncio.gather(count(one), count(one), count(other), count(other))
             await one.catch_up()
             await other.catch_up()
@@ -228,7 +228,7 @@ def test_two_processes_that_count_lose_nothing(clean_nats: str, tmp_path: Path) 
 
 def test_buckets_hold_each_record_as_json_under_account_region_and_id(clean_nats: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(clean_nats, tmp_path) as store:
+        async with context(clean_nats, tmp_path) as store:
             await put(store, "vpc", "vpc-1", {"VpcId": "vpc-1"})
             last = await store._last()
             while await store._buckets.carried_over() < last:
@@ -242,7 +242,7 @@ def test_buckets_hold_each_record_as_json_under_account_region_and_id(clean_nats
 
 def test_a_late_carrier_does_not_put_an_old_value_over_a_new_one(clean_nats: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(clean_nats, tmp_path) as store:
+        async with context(clean_nats, tmp_path) as store:
             await put(store, "vpc", "vpc-1", {"n": 1})
             await put(store, "vpc", "vpc-1", {"n": 2})
             await put(store, "vpc", "vpc-2", {"n": 1})
@@ -263,7 +263,7 @@ def test_a_process_that_missed_a_dropped_part_of_the_journal_reads_the_buckets(
     clean_nats: str, tmp_path: Path
 ) -> None:
     async def test() -> None:
-        async with opened(clean_nats, tmp_path) as store:
+        async with context(clean_nats, tmp_path) as store:
             for n in range(10):
                 await put(store, "vpc", f"vpc-{n}", {"n": n})
             while await store._buckets.carried_over() < await store._last():
@@ -274,7 +274,7 @@ def test_a_process_that_missed_a_dropped_part_of_the_journal_reads_the_buckets(
             store._seen = 2
             await store.catch_up()
             assert contents(store) == before
-            async with opened(clean_nats, tmp_path) as newcomer:
+            async with context(clean_nats, tmp_path) as newcomer:
                 assert contents(newcomer) == before
 
     run(test)
@@ -282,7 +282,7 @@ def test_a_process_that_missed_a_dropped_part_of_the_journal_reads_the_buckets(
 
 def test_a_record_that_nats_can_not_take_is_refused(clean_nats: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(clean_nats, tmp_path) as store:
+        async with context(clean_nats, tmp_path) as store:
             with pytest.raises(ApiError, match="RequestEntityTooLarge"):
                 await put(store, "vpc", "vpc-1", {"noise": secrets.token_hex(1_000_000)})
             assert contents(store) == []

@@ -34,9 +34,9 @@ def test_ready_initialises_and_unseals_and_no_key_is_left_with_salt(tmp_path, sa
         assert applied["vault is ready"]["result"] is True, applied
         again = salt.run("saltform_vault.ready")
         assert (again["sealed"], again["changes"]) == (False, [])
-        opened = vault_init.open_safe(settings)
-        kept = opened.load()
-        opened.close()
+        context = vault_init.open_safe(settings)
+        kept = context.load()
+        context.close()
     secrets = {"root token": kept["root_token"], **{f"share {n}": key for n, key in enumerate(kept["keys"])}}
     found = search_files(secrets, salt.folder) + search_text(secrets, [applied, again], "what was returned")
     assert not found, report(found)

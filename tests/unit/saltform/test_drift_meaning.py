@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saltform.drift import Difference, compare, differences, matching, split_ignored
+from saltform.features.drift.differences import Difference, compare, differences, matching, split_ignored
 
 T0, T1 = "2026-11-16T03:00:00.000Z", "2026-11-17T03:00:00.000Z"
 

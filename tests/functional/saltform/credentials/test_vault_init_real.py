@@ -77,11 +77,11 @@ def vault_safe(bao, request):
 
 
 def kept(safe):
-    opened = vault_init.open_safe({"safe": safe})
+    context = vault_init.open_safe({"safe": safe})
     try:
-        return opened.load()
+        return context.load()
     finally:
-        opened.close()
+        context.close()
 
 
 @pytest.mark.parametrize("kind", ["gpg_safe", "vault_safe"])

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from saltform.errors import Locked, LostLock
-from saltform.runlog.holding import _key
+from saltform.runlog.locks import _key
 from tests.support.between import between
 from tests.support.locks_contract import DEAD_AFTER, LONG, LocksContract, Master, end, start_holder
 from tests.support.runlog_contract import component, run
@@ -27,14 +27,14 @@ def where(address, tmp_path):
 
 @pytest.fixture
 def master(address, tmp_path):
-    opened = []
+    context = []
 
     def make(number):
-        opened.append(Master(address, tmp_path / str(number)))
-        return opened[-1]
+        context.append(Master(address, tmp_path / str(number)))
+        return context[-1]
 
     yield make
-    for each in opened:
+    for each in context:
         each.log.close()
 
 
@@ -120,7 +120,7 @@ def test_the_age_of_a_heartbeat_is_by_the_databases_clock(master, monkeypatch):
     """A master whose own clock is an hour off neither dies early nor lives for ever."""
     one, other = master(1), master(2)
     monkeypatch.setattr("saltform.runlog.keeper.now", lambda: "2001-01-01T00:00:00.000Z")
-    monkeypatch.setattr("saltform.runlog.holding.now", lambda: "2001-01-01T00:00:00.000Z")
+    monkeypatch.setattr("saltform.runlog.locks.now", lambda: "2001-01-01T00:00:00.000Z")
     with one.hold("1"):
         one.log._database.close()
         assert row(other)["heartbeat"].startswith("2001")

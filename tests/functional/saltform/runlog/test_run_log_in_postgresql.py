@@ -11,14 +11,14 @@ from tests.support.runlog_contract import RunLogContract, run
 
 @pytest.fixture
 def open_log(address):
-    opened = []
+    context = []
 
     def make():
-        opened.append(RunLog(address))
-        return opened[-1]
+        context.append(RunLog(address))
+        return context[-1]
 
     yield make
-    for log in opened:
+    for log in context:
         log.close()
 
 

@@ -44,7 +44,7 @@ def make_session(tmp_path, cache, cli_config):
         environment = clean_environment(cache / "home", cli or cli_config.path, env or {})
         log = (tmp_path / "session.log").open("a", buffering=1)
         more.setdefault("cancel", threading.Event())
-        opened.append(log)
+        context.append(log)
         return Session(
             binary=binary,
             workspace=workspace,
@@ -57,9 +57,9 @@ def make_session(tmp_path, cache, cli_config):
             **more,
         )
 
-    opened: list = []
+    context: list = []
     yield make
-    for file in opened:
+    for file in context:
         file.close()
 
 

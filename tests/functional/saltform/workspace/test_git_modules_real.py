@@ -9,7 +9,7 @@ import pytest
 
 from saltform.errors import ModuleError
 from saltform.process import RealProcesses
-from saltform.runlog import locks
+from saltform.runlog import flock
 from saltform.workspace.git import GitModules, lock_of
 from saltform.workspace.modules import Modules
 
@@ -48,7 +48,7 @@ def test_git_works_under_the_lock_that_prune_takes(repository, tmp_path):
         def run(self, argv, **given):
             for clone in (tmp_path / "cache").glob("[0-9a-f]*.lock"):
                 found = [lock_of(clone.with_suffix("")), lock_of(clone.with_name(f"{clone.stem}-{first}"))]
-                free.extend(path for path in found if locks.holder_of(path) is None)
+                free.extend(path for path in found if flock.holder_of(path) is None)
             return super().run(argv, **given)
 
     GitModules(tmp_path / "cache", Watched()).fetch(f"git::{folder}//modules/web?ref=v1")

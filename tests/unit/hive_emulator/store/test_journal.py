@@ -21,19 +21,19 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def written(path: Path) -> Iterator[Journal]:
-    opened = Journal(path)
+    context = Journal(path)
     for text in (b"one", b"two", b"three"):
-        opened.append(text)
-    yield opened
-    opened.close()
+        context.append(text)
+    yield context
+    context.close()
 
 
 def read_again(path: Path, after: int = 0) -> list[bytes]:
-    opened = Journal(path)
+    context = Journal(path)
     try:
-        return opened.read(after)
+        return context.read(after)
     finally:
-        opened.close()
+        context.close()
 
 
 def test_what_was_written_is_read_again_and_writing_goes_on_behind_it(path: Path, written: Journal) -> None:
@@ -69,15 +69,15 @@ def test_what_is_left_of_the_round_before_is_not_taken_for_new(path: Path, writt
 
 
 def test_it_says_when_a_text_does_not_fit_any_more(path: Path) -> None:
-    opened = Journal(path)
-    assert opened.has_room(b"x" * 384)
-    assert not opened.has_room(b"x" * 385)
-    opened.append(b"x" * 300)
-    assert opened.has_room(b"x" * 68)
-    assert not opened.has_room(b"x" * 69)
-    opened.begin_again()
-    assert opened.has_room(b"x" * 384)
-    opened.close()
+    context = Journal(path)
+    assert context.has_room(b"x" * 384)
+    assert not context.has_room(b"x" * 385)
+    context.append(b"x" * 300)
+    assert context.has_room(b"x" * 68)
+    assert not context.has_room(b"x" * 69)
+    context.begin_again()
+    assert context.has_room(b"x" * 384)
+    context.close()
 
 
 def test_a_write_that_the_disk_refused_was_never_there(

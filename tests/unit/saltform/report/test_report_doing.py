@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from saltform.report.doing import Doing
+from saltform.report.activity import Doing
 
 
 def event(kind, address="aws_instance.a", action="create", seconds=None):

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from saltform.progress import Board, Progress, Seen
 from saltform.report import html, live, markdown, text
+from saltform.report.progress import Board, Progress, Seen
 from saltform.status import Status
 
 FINDING = {

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from saltform.progress import Board, Seen
 from saltform.report.live import LiveTable
+from saltform.report.progress import Board, Seen
 from saltform.status import Status
 
 

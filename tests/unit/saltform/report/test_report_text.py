@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from saltform import operations
+from saltform import verbs
+from saltform.engine.result import failure
 from saltform.errors import SaltformError
-from saltform.operations.run.result import failure
 from saltform.report import text
 from saltform.report.runs import MOST_CHANGES
 from saltform.report.steps import sort_out
@@ -93,9 +93,9 @@ def test_a_run_in_which_nothing_happened_is_its_notes_and_its_summary():
 def test_a_run_in_which_nothing_happened_does_not_import_rich():
     code = f"""
 import sys
-from saltform import operations
+from saltform import verbs
 from saltform.errors import SaltformError
-from saltform.operations.run.result import failure
+from saltform.engine.result import failure
 from saltform.report import text
 text.render({returned(steps={"a": step("unchanged")})!r}, width=80, color=True)
 print("rich" in sys.modules)
@@ -263,7 +263,7 @@ def test_steps_keep_the_order_in_which_they_happened():
 
 
 @pytest.mark.parametrize(
-    "verb", [path.stem for path in Path(operations.__file__).parent.glob("*.py") if path.stem != "__init__"]
+    "verb", [path.stem for path in Path(verbs.__file__).parent.glob("*.py") if path.stem != "__init__"]
 )
 def test_the_failure_of_any_verb_is_said_and_not_dumped(verb):
     said = text.render(failure(verb, SaltformError("it went wrong", "because", "do this")))

@@ -24,9 +24,9 @@ def path(tmp_path):
 
 @pytest.fixture
 def log(path):
-    opened = RunLog(path)
-    yield opened.audit
-    opened.close()
+    context = RunLog(path)
+    yield context.audit
+    context.close()
 
 
 @pytest.fixture

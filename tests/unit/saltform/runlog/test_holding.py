@@ -14,14 +14,14 @@ def where(tmp_path):
 
 @pytest.fixture
 def master(where):
-    opened = []
+    context = []
 
     def make(_number):
-        opened.append(Master(*where))
-        return opened[-1]
+        context.append(Master(*where))
+        return context[-1]
 
     yield make
-    for each in opened:
+    for each in context:
         each.log.close()
 
 

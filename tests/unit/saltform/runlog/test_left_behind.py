@@ -10,14 +10,14 @@ import pytest
 
 from saltform.errors import Locked
 from saltform.process.open_files import Opener, openers
-from saltform.runlog import left_behind, locks
+from saltform.runlog import flock, left_behind
 
 
 @pytest.fixture
 def heir(tmp_path):
     """A process that inherited the lock of a holder that is gone."""
     path = tmp_path / "web.lock"
-    with locks.hold(path, {"run": "1"}, "staging/web") as descriptor:
+    with flock.hold(path, {"run": "1"}, "staging/web") as descriptor:
         process = subprocess.Popen(["sleep", "1000"], pass_fds=[descriptor])
     yield path, process
     process.kill()
@@ -44,11 +44,11 @@ def test_who_only_asks_for_a_lock_does_not_keep_it(heir):
 def test_the_swapped_lock_is_free_and_names_its_last_holder(heir):
     path, process = heir
     left_behind.swap(path, "staging/web", openers(path))
-    assert locks.holder_of(path) is None
-    assert locks.last_holder(path)["run"] == "1"
+    assert flock.holder_of(path) is None
+    assert flock.last_holder(path)["run"] == "1"
     assert [item.name for item in path.parent.iterdir()] == ["web.lock"]
-    with locks.hold(path, {"run": "2"}, "staging/web"):
-        assert locks.holder_of(path)["run"] == "2"
+    with flock.hold(path, {"run": "2"}, "staging/web"):
+        assert flock.holder_of(path)["run"] == "2"
     assert process.poll() is None
 
 
@@ -63,10 +63,10 @@ def test_who_waited_at_the_old_file_gets_the_new_one(heir):
 
     ended = threading.Event()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(locks, "_taken", wait)
+        patched.setattr(flock, "_taken", wait)
 
         def take():
-            with locks.taken(path, "staging/web") as descriptor:
+            with flock.taken(path, "staging/web") as descriptor:
                 got.append(os.fstat(descriptor).st_ino)
 
         thread = threading.Thread(target=take)
@@ -86,7 +86,7 @@ def test_a_lock_that_was_taken_in_the_last_moment_is_given_back(heir, monkeypatc
     with pytest.raises(Locked):
         left_behind.swap(path, "staging/web", known)
     assert path.stat().st_ino == inode
-    assert locks.holder_of(path) is not None
+    assert flock.holder_of(path) is not None
 
 
 @pytest.mark.parametrize(

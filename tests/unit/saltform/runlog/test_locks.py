@@ -9,20 +9,20 @@ import threading
 import pytest
 
 from saltform.errors import Locked
-from saltform.runlog import locks
+from saltform.runlog import flock
 
 
 def test_a_held_lock_names_run_host_and_process(tmp_path):
     path = tmp_path / "a.lock"
-    with locks.hold(path, {"run": "42"}, "staging/a"):
-        holder = locks.holder_of(path)
+    with flock.hold(path, {"run": "42"}, "staging/a"):
+        holder = flock.holder_of(path)
         assert holder is not None
         assert (holder["run"], holder["process"]) == ("42", os.getpid())
         assert holder["host"]
-        with pytest.raises(Locked, match="locked by another run") as caught, locks.hold(path, {}, "staging/a"):
+        with pytest.raises(Locked, match="locked by another run") as caught, flock.hold(path, {}, "staging/a"):
             pass
         assert f"process {os.getpid()}" in caught.value.detail
-    assert locks.holder_of(path) is None
+    assert flock.holder_of(path) is None
 
 
 def test_asking_who_holds_a_lock_never_keeps_a_run_from_taking_it(tmp_path):
@@ -32,6 +32,6 @@ def test_asking_who_holds_a_lock_never_keeps_a_run_from_taking_it(tmp_path):
         fcntl.flock(asking, fcntl.LOCK_SH)  # as `holder_of` does, for a moment
         answered = threading.Timer(0.05, lambda: fcntl.flock(asking, fcntl.LOCK_UN))
         answered.start()
-        with locks.hold(path, {"run": "42"}, "staging/a"):
-            assert locks.holder_of(path)
+        with flock.hold(path, {"run": "42"}, "staging/a"):
+            assert flock.holder_of(path)
         answered.join()

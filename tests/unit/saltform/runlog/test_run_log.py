@@ -12,7 +12,7 @@ from importlib import resources
 import pytest
 
 from saltform.errors import Locked, RunLogError
-from saltform.runlog import RunLog, locks, new_run_id
+from saltform.runlog import RunLog, flock, new_run_id
 from saltform.runlog.dump import tables
 from tests.support.runlog_contract import RunLogContract
 
@@ -20,14 +20,14 @@ from tests.support.runlog_contract import RunLogContract
 class TestSqlite(RunLogContract):
     @pytest.fixture
     def open_log(self, tmp_path):
-        opened = []
+        context = []
 
         def make():
-            opened.append(RunLog(tmp_path / "state" / "runs.sqlite"))
-            return opened[-1]
+            context.append(RunLog(tmp_path / "state" / "runs.sqlite"))
+            return context[-1]
 
         yield make
-        for log in opened:
+        for log in context:
             log.close()
 
 
@@ -51,16 +51,16 @@ def test_run_ids_sort_by_time():
 
 def test_a_lock_names_its_holder_and_is_free_afterwards(tmp_path):
     path = tmp_path / "locks" / "web.lock"
-    with locks.hold(path, {"run": "7", "author": "ada"}, "staging/web"):
-        holder = locks.holder_of(path)
+    with flock.hold(path, {"run": "7", "author": "ada"}, "staging/web"):
+        holder = flock.holder_of(path)
         assert (holder["run"], holder["author"], holder["process"]) == ("7", "ada", os.getpid())
-        with pytest.raises(Locked, match="staging/web is locked") as caught, locks.hold(path, {}, "staging/web"):
+        with pytest.raises(Locked, match="staging/web is locked") as caught, flock.hold(path, {}, "staging/web"):
             pass
         assert caught.value.exit_code == 75
         assert "run 7" in caught.value.detail
-    assert locks.holder_of(path) is None
-    with locks.hold(path, {"run": "8"}, "staging/web"):
-        assert locks.holder_of(path)["run"] == "8"
+    assert flock.holder_of(path) is None
+    with flock.hold(path, {"run": "8"}, "staging/web"):
+        assert flock.holder_of(path)["run"] == "8"
 
 
 def test_only_one_of_many_gets_the_lock(tmp_path):
@@ -69,7 +69,7 @@ def test_only_one_of_many_gets_the_lock(tmp_path):
     def attempt(number):
         barrier.wait()
         try:
-            with locks.hold(path, {"run": str(number)}, "x"):
+            with flock.hold(path, {"run": str(number)}, "x"):
                 got.append(number)
                 barrier.wait()
         except Locked:
@@ -87,9 +87,9 @@ def test_two_first_runs_that_begin_at_once_both_get_a_run_log(tmp_path):
     other.execute("BEGIN IMMEDIATE")
     ending = threading.Timer(0.1, lambda: other.execute("ROLLBACK"))
     ending.start()
-    opened = RunLog(path)
-    assert opened.runs() == []
-    opened.close()
+    context = RunLog(path)
+    assert context.runs() == []
+    context.close()
     ending.join()
     other.close()
 

@@ -8,7 +8,7 @@ import pytest
 
 from saltform.errors import SaltformError, Timeout
 from saltform.terraform.diagnostics import failure
-from saltform.terraform.passing import passing
+from saltform.terraform.transient_errors import passing
 
 
 def failed(*texts: str) -> SaltformError:

@@ -1,1 +1,0 @@
-"""Plans that need a person: who may agree, who has, and what is applied then."""
