@@ -137,6 +137,7 @@ class Stage:
             "sock_dir": _short(self.home),
             "auto_accept": True,
             "worker_threads": 3,
+            "timeout": 60,  # seconds that `salt` waits for an answer: a busy machine needs more than Salt's five
             "file_roots": {"base": [str(REPOSITORY / "salt")]},
             "pillar_roots": {"base": [str(REPOSITORY / "demo" / "pillar"), str(REPOSITORY / "pillar")]},
             "ext_pillar": [{"terraform_outputs": {}}],

@@ -21,7 +21,7 @@ def test_every_step_of_a_run_is_an_event(cluster: Cluster) -> None:
     began = time.time()
     run = cluster.runner("deploy", "events").tree["run"]
     tags = [f"saltform/run/{run}/{name}/{status}" for name in ("base", "app") for status in ("running", "applied")]
-    found = cluster.listener.wait_for_events([(MASTER, tag) for tag in tags], after_time=began, timeout=120)
+    found = cluster.listener.wait_for_events([(MASTER, tag) for tag in tags], after_time=began, timeout=TIMEOUT)
     assert found.found_all_events, found.missed
     data = next(event.data for event in found.matches if event.tag.endswith("app/applied"))
     assert (data["environment"], data["component"], data["counts"]["add"]) == ("events", "app", 1)
@@ -31,7 +31,7 @@ def test_a_run_on_the_minion_is_seen_on_the_masters_bus_too(cluster: Cluster) ->
     began = time.time()
     returned, _code = cluster.ask("terraform.apply", "minion-events/base")
     tag = f"saltform/run/{returned['run']}/base/applied"
-    found = cluster.listener.wait_for_events([(MASTER, tag)], after_time=began, timeout=120)
+    found = cluster.listener.wait_for_events([(MASTER, tag)], after_time=began, timeout=TIMEOUT)
     assert found.found_all_events
 
 
@@ -39,9 +39,7 @@ def test_a_reactor_deploys_in_the_background_and_is_named_as_the_author(cluster:
     """Its calls are threads of the master: no signals there, and nobody reads its stderr."""
     cluster.write_sls("react", {"deploy": {"runner.infrastructure.deploy": [{"args": [{"environment": "reacted"}]}]}})
     cluster.ask("event.send", "test/deploy")
-    run = wait_for(
-        lambda: next((run for run in cluster.runs("reacted") if run["status"] != "running"), None), TIMEOUT
-    )
+    run = wait_for(lambda: next((run for run in cluster.runs("reacted") if run["status"] != "running"), None))
     assert (run["status"], run["author"]) == ("done", "Reactor")
     said = os.pread(master.impl._terminal_stderr.fileno(), 1 << 20, 0).decode(errors="replace")
     assert "app applied" not in said
@@ -55,7 +53,7 @@ def test_a_reactor_that_names_an_argument_wrongly_is_refused_and_the_masters_log
     cluster.write_sls("react", {"deploy": {"runner.infrastructure.deploy": [{"args": args}]}})
     cluster.ask("event.send", "test/deploy")
     log = Path(master.config["log_file"])
-    wait_for(lambda: "deploy has no such argument. Did you mean 'components'?" in log.read_text(), TIMEOUT)
+    wait_for(lambda: "deploy has no such argument. Did you mean 'components'?" in log.read_text())
     assert len(cluster.runs("reacted")) == before
 
 
@@ -98,7 +96,7 @@ def test_a_minion_on_the_list_asks_for_a_deploy_and_gets_the_outputs_back(
     assert set(answer["outputs"]) == {"base"}
     assert answer["outputs"]["base"]["name"] == "base"
     assert answer["outputs"]["base"]["password"] == "(sensitive)"
-    found = cluster.listener.wait_for_events([(MASTER, f"saltform/answer/{HOME}")], after_time=began, timeout=60)
+    found = cluster.listener.wait_for_events([(MASTER, f"saltform/answer/{HOME}")], after_time=began, timeout=TIMEOUT)
     assert [event.data["run"] for event in found.matches] == [answer["run"]]
     assert cluster.newest_run("asked")["author"] == f"minion {HOME}"
     # The request is used up by its run: the same event once more starts nothing.

@@ -16,10 +16,10 @@ import yaml
 
 from saltform.bridge.minions import SaltMinions
 from saltform.config.types import Health
-from saltform.features.minions.health import unwell
+from saltform.features.minions import health
 from saltform.minions import Target
 from saltform.process import Cancel
-from tests.support.cluster import HOME, Cluster, data
+from tests.support.cluster import HOME, TIMEOUT, Cluster, data
 
 NOBODY = "host-3"
 
@@ -35,7 +35,8 @@ def judged(cluster: Cluster) -> Cluster:
     path = cluster.pillar / "infrastructure.sls"
     tree = yaml.safe_load(path.read_text())
     one = {"base": data("base")}
-    waits = {"target": HOME, "health": "test.false", "timeout": "10s"}
+    # Time for a round that is complete on a busy machine: a ping and the question, each a job of the minion.
+    waits = {"target": HOME, "health": "test.false", "timeout": "40s"}
     tree["infrastructure"]["environments"] |= {
         "named": {"components": one, "health": {"function": "test.ping", "targets": [HOME, NOBODY]}},
         "proved-named": {"promoted_from": "named"},
@@ -46,8 +47,8 @@ def judged(cluster: Cluster) -> Cluster:
 
 
 @contextlib.contextmanager
-def frozen(cluster: Cluster) -> Iterator[None]:
-    """The minion is there and does nothing: no process of it is scheduled."""
+def frozen(cluster: Cluster, minions: SaltMinions) -> Iterator[None]:
+    """The minion is there and does nothing: no process of it is scheduled. Afterwards it answers again."""
     main = psutil.Process(int((cluster.minion_config.parent / "run" / "minion.pid").read_text()))
     processes = [main, *main.children(recursive=True)]
     for process in processes:
@@ -59,11 +60,12 @@ def frozen(cluster: Cluster) -> Iterator[None]:
         for process in processes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGCONT)
+        assert ask(minions, (HOME,)) == ""  # after the jobs that it was sent meanwhile
 
 
-def ask(minions: SaltMinions, targets: Target, function: str = "test.ping", seconds: float = 30.0) -> str:
+def ask(minions: SaltMinions, targets: Target, function: str = "test.ping", seconds: float = TIMEOUT) -> str:
     services: Any = SimpleNamespace(minions=minions, cancel=Cancel())
-    return unwell(services, Health(function, (), targets, seconds))
+    return health.unwell(services, Health(function, (), targets, seconds))
 
 
 def test_a_promotion_is_refused_when_a_named_minion_does_not_exist(judged: Cluster) -> None:
@@ -91,19 +93,23 @@ def test_a_target_that_matches_nobody_is_refused(minions: SaltMinions, target: s
 
 def test_a_function_that_does_not_exist_is_told_from_a_minion_that_does_not_answer(minions: SaltMinions) -> None:
     """The minion looks through all of its modules first: that takes seconds, and a minute on a busy machine."""
-    assert ask(minions, (HOME,), "test.pong", seconds=150.0).startswith(f"{HOME} has no function test.pong (")
+    assert ask(minions, (HOME,), "test.pong").startswith(f"{HOME} has no function test.pong (")
 
 
-def test_a_minion_that_is_slow_is_told_from_one_that_does_not_answer(minions: SaltMinions) -> None:
+def test_a_minion_that_is_slow_is_told_from_one_that_does_not_answer(
+    minions: SaltMinions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "PING", TIMEOUT)  # it looks for the function meanwhile
     said = ask(minions, (HOME,), "no_such.function", seconds=0.0)
     assert said.startswith(f"{HOME} answers, but not no_such.function within 0 s (it takes longer, or there is no")
 
 
 def test_a_frozen_minion_did_not_answer_whether_it_is_named_or_matched(
-    cluster: Cluster, minions: SaltMinions
+    cluster: Cluster, minions: SaltMinions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(health, "PING", 2.0)  # nobody is there to need longer
     assert ask(minions, (HOME,)) == ""
-    with frozen(cluster):
+    with frozen(cluster, minions):
         for target in ((HOME,), "home.*", f"G@id:{HOME}"):
             assert ask(minions, target, seconds=1.0) == f"{HOME} did not answer test.ping within 1 s"
 

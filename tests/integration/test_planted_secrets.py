@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.cluster import API_SECRET, Cluster, wait_for
+from tests.support.cluster import API_SECRET, TIMEOUT, Cluster, wait_for
 from tests.support.openbao import dev_server
 from tests.support.planted import CommandLines, report, search_files, search_text
 
@@ -154,16 +154,16 @@ def over_the_api(cluster: Cluster, verb: str, **arguments: Any) -> str:
     body = json.dumps([{**low, "password": API_SECRET, "environment": "planted", **arguments}]).encode()
     url = f"http://127.0.0.1:{cluster.api_port}/run"
     request = urllib.request.Request(url, body, {"Content-Type": "application/json", "Accept": "application/json"})
-    with urllib.request.urlopen(request, timeout=240) as response:
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
         text: str = response.read().decode()
         return text
 
 
 def cancelled(cluster: Cluster, folder: Path) -> str:
     with cluster.running("salt-run", "infrastructure.deploy", "planted", "components=slow") as process:
-        wait_for(lambda: (folder / "asleep").exists(), 120)
+        wait_for(lambda: (folder / "asleep").exists())
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130, out + err
     return out + err
 

@@ -79,7 +79,7 @@ def test_a_locked_component_is_left_alone(cluster: Cluster) -> None:
 
 def test_an_interrupt_cancels_the_run_in_good_order(cluster: Cluster) -> None:
     with cluster.running("salt-run", "infrastructure.deploy", "slow", "--out=json") as process:
-        wait_for((cluster.folder / "asleep").exists, 120)
+        wait_for((cluster.folder / "asleep").exists)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130, stderr

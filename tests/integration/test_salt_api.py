@@ -63,7 +63,7 @@ def test_an_asynchronous_run_has_the_id_of_its_job(api: Cluster) -> None:
         shown = ask(api, client="runner", fun="infrastructure.show", run=jid)
         return bool(shown["success"] and shown["run"]["status"] == "done")
 
-    wait_for(ended, TIMEOUT)
+    wait_for(ended)
     run = api.newest_run("async")
     assert (run["id"], run["author"]) == (jid, "alice")
 

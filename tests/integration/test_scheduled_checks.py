@@ -66,10 +66,11 @@ def test_the_example_checks_keeps_results_and_tells_only_of_changes(factories, t
     files.master_config = Path(daemon.config_dir)
     with daemon.started():
         assert files.runner("deploy", "staging").exit_code == 0
-        wait_for(lambda: any(item["status"] == "clean" for item in told), 90)
+        wait_for(lambda: any(item["status"] == "clean" for item in told))
         seen = len(checks(files))
-        wait_for(lambda: len(checks(files)) >= seen + 2, 90)
-    assert "drift has no such argument. Did you mean 'every'?" in Path(daemon.config["log_file"]).read_text()
+        wait_for(lambda: len(checks(files)) >= seen + 2)
+        log_file = Path(daemon.config["log_file"])
+        wait_for(lambda: "drift has no such argument. Did you mean 'every'?" in log_file.read_text())
     assert [item["status"] for item in told if item["component"] == "base"].count("clean") == 1, told
     assert all(run["status"] == "done" for run in checks(files)[1:])
     assert told[-1]["text"].startswith("staging/base is clean")

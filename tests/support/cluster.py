@@ -28,7 +28,7 @@ BIN = Path(sys.executable).parent
 MASTER = "integration"
 HOME = "home.example.org"  # the master's own minion, where the states are
 API_SECRET = "an-integration-secret"
-TIMEOUT = 240
+TIMEOUT = 600  # seconds that a busy machine may need for anything; only a failure waits for all of them
 SALT = int(version("salt").split(".")[0])
 # What pillar.items takes to show values; before 3008 it always does.
 UNMASKED = ["unmask=True"] if SALT >= 3008 else []
@@ -215,6 +215,7 @@ class Cluster:
             "reactor": [*keys["reactor"], *requests["reactor"], {"test/deploy": [str(self.sls / "react.sls")]}],
             "open_mode": False,  # keys are accepted as on a real master
             "worker_threads": 3,
+            "timeout": TIMEOUT,  # of `salt`, of salt-api and of orchestrations: Salt's own five seconds are few
             "peer": {HOME: [r"terraform\..*", r"state\..*"]},
             "peer_run": {HOME: [r"infrastructure\.approve$"]},
             "netapi_enable_clients": ["runner", "runner_async", "local"],
@@ -321,7 +322,7 @@ def _is_free(slot: Path) -> bool:
     return True
 
 
-def wait_for(what: Callable[[], Any], seconds: float = 120.0) -> Any:
+def wait_for(what: Callable[[], Any], seconds: float = TIMEOUT) -> Any:
     """The first true answer; an assertion if there is none in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
