@@ -124,7 +124,7 @@ def instance(deployed: Ended) -> str:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is there answers, however busy the machine is."""
-    monkeypatch.setattr(fleet_drift, "PING", TIMEOUT)
+    monkeypatch.setattr(minion_drift, "PING", TIMEOUT)
 
 
 def keys(master: Any) -> list[str]:
