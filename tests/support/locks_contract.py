@@ -23,7 +23,7 @@ from tests.support.runlog_contract import component, run
 
 ROOT = Path(__file__).parents[2]
 LONG = 120.0
-DEAD_AFTER = 4.0  # seconds: long enough for a machine that has much to do
+DEAD_AFTER = 8.0  # seconds: long enough for a machine that has much to do
 # A master in a process of its own: it holds staging/web until it is killed; with CHILD, a process inherits the lock.
 HOLDER = """
 import subprocess, sys

@@ -62,6 +62,6 @@ def test_files_names_and_archives_are_searched(tmp_path):
 
 def test_a_command_line_is_seen_while_it_runs():
     with CommandLines() as lines:
-        subprocess.run([sys.executable, "-c", "import time; time.sleep(0.3)", "hunter2hunter2"], check=True)
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(2)", "hunter2hunter2"], check=True)
     assert lines.search({"argument": "hunter2hunter2"})
     assert lines.search({"argument": "not-on-any-command-line"}) == []

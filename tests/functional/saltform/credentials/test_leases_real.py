@@ -37,9 +37,9 @@ def engine(bao, database):
     client.secrets.database.configure(
         "pg", plugin_name="postgresql-database-plugin", allowed_roles=["*"], connection_url=database.uri
     )
-    for role, seconds in (("deploy", 60), ("short", 4)):
+    for role, seconds in (("deploy", 60), ("short", 8)):
         client.secrets.database.create_role(
-            role, "pg", [CREATE], default_ttl=f"{seconds}s", max_ttl="300s" if role == "deploy" else "12s"
+            role, "pg", [CREATE], default_ttl=f"{seconds}s", max_ttl="300s" if role == "deploy" else "24s"
         )
     return bao
 
@@ -92,10 +92,10 @@ def test_two_components_have_two_users(engine, users):
 def test_a_lease_is_renewed_while_it_is_used_and_fetched_anew_when_it_can_not_be(engine, users):
     with role_lender(engine, "leases", READS + REVOKES) as lender, lender.lend(needs("short")) as loan:
         first = loan.environment["PGUSER"]
-        time.sleep(5.5)  # longer than its four seconds
+        time.sleep(9.5)  # longer than its eight seconds
         assert users() == {first}, "not renewed"
         assert loan.environment["PGUSER"] == first
-        deadline = time.monotonic() + 120  # its twelve seconds at most end in the meantime
+        deadline = time.monotonic() + 120  # its twenty-four seconds at most end in the meantime
         while (user := loan.environment["PGUSER"]) == first:
             assert time.monotonic() < deadline
             time.sleep(0.2)

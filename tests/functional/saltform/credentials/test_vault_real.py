@@ -305,7 +305,7 @@ def test_a_server_that_comes_back_while_we_try_is_not_an_error(tmp_path, monkeyp
 def test_a_slow_server_is_given_up_in_time(tmp_path):
     with dev_server(tmp_path) as bao:
         asked = put(bao, "slow", **KEYS)
-        with by_token(bao, timeout=0.3) as lender:
+        with by_token(bao, timeout=3) as lender:
             lender._login._logged_in()
             bao.pause()
             began = time.monotonic()
@@ -314,7 +314,7 @@ def test_a_slow_server_is_given_up_in_time(tmp_path):
             bao.go_on()
     assert caught.value.summary == "Vault is too slow"
     assert "infrastructure:vault:timeout" in caught.value.fix
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 def test_sealed_and_uninitialised_are_said_at_once(tmp_path):

@@ -17,6 +17,8 @@ from saltform.errors import BinaryError, WorkspaceError
 from saltform.process import LOST_LOCK, Cancel, Lease, RealProcesses, Result
 
 ENV = {"PATH": os.environ["PATH"]}
+LONG = 120.0  # seconds: what a busy machine may need
+A_WHILE = 3.0  # seconds in which a shell has set its trap, even there
 
 
 class Recorded(list[tuple[str, str]]):
@@ -35,11 +37,11 @@ def lines() -> Recorded:
 
 
 def run(script: str, folder: Path, lines: Recorded, **options: object) -> Result:
-    options = {"timeout": 20.0, **options}
-    return RealProcesses().run(["sh", "-c", script], cwd=folder, env=ENV, on_line=lines.take, **options)
+    options = {"timeout": LONG, "on_line": lines.take, **options}
+    return RealProcesses().run(["sh", "-c", script], cwd=folder, env=ENV, **options)
 
 
-def wait_until(true: object, seconds: float = 10.0) -> None:
+def wait_until(true: object, seconds: float = LONG) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "it didn't happen in time"
@@ -99,13 +101,13 @@ def test_lines_arrive_while_it_runs(tmp_path, lines):
         (tmp_path / "seen").touch()
 
     script = "echo now; while [ ! -e seen ]; do sleep 0.02; done"
-    result = RealProcesses().run(["sh", "-c", script], cwd=tmp_path, env=ENV, timeout=10, on_line=on_line)
+    result = RealProcesses().run(["sh", "-c", script], cwd=tmp_path, env=ENV, timeout=LONG, on_line=on_line)
     assert result.exit_code == 0
 
 
 def test_it_sees_only_the_environment_it_was_given(tmp_path, lines, monkeypatch):
     monkeypatch.setenv("PLANTED", "1")
-    RealProcesses().run(["env"], cwd=tmp_path, env={**ENV, "A": "b"}, timeout=10, on_line=lines.take)
+    RealProcesses().run(["env"], cwd=tmp_path, env={**ENV, "A": "b"}, timeout=LONG, on_line=lines.take)
     assert sorted(line.partition("=")[0] for line in lines.of("stdout")) == ["A", "PATH"]
 
 
@@ -119,8 +121,8 @@ def test_it_reads_nothing_from_the_terminal(tmp_path, lines):
 
 
 def test_a_process_left_behind_does_not_hold_up_the_end(tmp_path, lines):
-    result = run("sleep 30 & echo $!", tmp_path, lines)
-    assert result.seconds < 10
+    result = run("sleep 1000 & echo $!", tmp_path, lines)
+    assert result.seconds < LONG
     os.kill(int(lines.of("stdout")[0]), signal.SIGKILL)
 
 
@@ -140,22 +142,27 @@ def test_a_time_out_is_one_interrupt_to_the_whole_group(tmp_path, lines):
     """)
     (tmp_path / "program.py").write_text(program)
     argv = [sys.executable, "program.py"]
-    result = RealProcesses().run(argv, cwd=tmp_path, env=ENV, timeout=1.0, on_line=lines.take)
+    result = RealProcesses().run(argv, cwd=tmp_path, env=ENV, timeout=2 * A_WHILE, on_line=lines.take)
     assert (result.interrupted, result.exit_code, result.killed) == ("timeout", 7, False)
     assert lines.of("stdout") == ["child 1", "parent 1"]
 
 
 def test_a_cancel_interrupts_and_says_so(tmp_path, lines):
     cancel = threading.Event()
-    threading.Timer(0.3, cancel.set).start()
-    result = run("trap 'echo bye; exit 5' INT; while :; do sleep 0.05; done", tmp_path, lines, cancel=cancel)
+
+    def on_line(stream: str, line: str) -> None:
+        lines.take(stream, line)
+        cancel.set()
+
+    script = "trap 'echo bye; exit 5' INT; echo ready; while :; do sleep 0.05; done"
+    result = run(script, tmp_path, lines, cancel=cancel, on_line=on_line)
     assert (result.interrupted, result.exit_code) == ("cancelled", 5)
-    assert lines.of("stdout") == ["bye"]
+    assert lines.of("stdout") == ["ready", "bye"]
 
 
 def test_what_does_not_stop_within_the_grace_is_killed_with_its_children(tmp_path, lines):
     script = "trap '' INT; (sleep 60 & echo $!; wait) & wait; sleep 60"
-    result = run(script, tmp_path, lines, timeout=0.3, grace=0.3)
+    result = run(script, tmp_path, lines, timeout=A_WHILE, grace=0.3)
     assert (result.interrupted, result.exit_code, result.killed) == ("timeout", -signal.SIGKILL, True)
     child = int(lines.of("stdout")[0])
     wait_until(lambda: not alive(child))
@@ -164,11 +171,15 @@ def test_what_does_not_stop_within_the_grace_is_killed_with_its_children(tmp_pat
 def test_a_cancel_that_says_now_does_not_wait_for_the_whole_grace(tmp_path, lines, monkeypatch):
     monkeypatch.setattr("saltform.process.real.HURRY", 0.3)
     cancel = Cancel()
-    cancel.set()
-    threading.Timer(0.3, lambda: setattr(cancel, "now", True)).start()
-    result = run("trap '' INT; while :; do sleep 0.05; done", tmp_path, lines, cancel=cancel, grace=60.0)
+
+    def on_line(stream: str, line: str) -> None:
+        cancel.set()
+        threading.Timer(0.3, lambda: setattr(cancel, "now", True)).start()
+
+    script = "trap '' INT; echo ready; while :; do sleep 0.05; done"
+    result = run(script, tmp_path, lines, cancel=cancel, grace=1000.0, on_line=on_line)
     assert (result.interrupted, result.killed) == ("cancelled", True)
-    assert 0.5 < result.seconds < 10
+    assert 0.5 < result.seconds < LONG
 
 
 def test_children_of_a_process_that_was_killed_by_others_are_ended(tmp_path, lines):
@@ -188,7 +199,7 @@ def test_an_error_of_the_reader_is_raised_when_the_process_has_ended_by_itself(t
 
     script = "trap 'touch interrupted' INT; echo one; sleep 0.3; echo two; touch finished"
     with pytest.raises(OSError, match="can't log one"):
-        RealProcesses().run(["sh", "-c", script], cwd=tmp_path, env=ENV, timeout=20, on_line=on_line)
+        RealProcesses().run(["sh", "-c", script], cwd=tmp_path, env=ENV, timeout=LONG, on_line=on_line)
     assert seen == ["one", "two"]
     assert (tmp_path / "finished").exists()
     assert not (tmp_path / "interrupted").exists()
@@ -202,7 +213,7 @@ def test_a_signal_that_became_an_exit_interrupts_the_process_and_waits_for_it(tm
 
     script = "trap 'touch interrupted; exit 0' INT; echo; while :; do sleep 0.05; done"
     with pytest.raises(SystemExit):
-        RealProcesses().run(["sh", "-c", script], cwd=tmp_path, env=ENV, timeout=20, on_line=on_line)
+        RealProcesses().run(["sh", "-c", script], cwd=tmp_path, env=ENV, timeout=LONG, on_line=on_line)
     assert (tmp_path / "interrupted").exists()
 
 
@@ -221,7 +232,7 @@ def runner(tmp_path):
                 lease.session += {reconnected}
                 (folder / "seen").touch()
             RealProcesses().run(["sh", "-c", {script!r}], cwd=folder, env={ENV!r},
-                                timeout=60, grace={grace}, lease=lease, on_line=on_line)
+                                timeout={LONG}, grace={grace}, lease=lease, on_line=on_line)
         """)
         process = subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[4])
         started.append(process)
@@ -264,23 +275,27 @@ COUNTED = """
 
 
 def test_a_process_whose_lease_ran_out_is_interrupted_once_and_that_is_said(tmp_path, lines):
-    lease = Lease(until=time.monotonic() + 0.5)
-    result = run(COUNTED, tmp_path, lines, lease=lease)
+    lease = Lease()
+
+    def on_line(stream: str, line: str) -> None:
+        lease.until = time.monotonic() + 0.1
+
+    result = run(COUNTED, tmp_path, lines, lease=lease, on_line=on_line)
     assert (result.interrupted, result.killed) == (LOST_LOCK, False)
     assert (tmp_path / "signals").read_text() == "INT\n"
 
 
 def test_a_lease_that_is_renewed_lets_its_process_run(tmp_path, lines):
-    lease = Lease(until=time.monotonic() + 1.0)
+    lease = Lease(until=time.monotonic() + A_WHILE)
     ended = threading.Event()
 
     def renew():
         while not ended.wait(0.2):
-            lease.until = time.monotonic() + 1.0
+            lease.until = time.monotonic() + A_WHILE
 
     thread = threading.Thread(target=renew)
     thread.start()
-    result = run("sleep 2; echo done", tmp_path, lines, lease=lease)
+    result = run(f"sleep {A_WHILE + 1}; echo done", tmp_path, lines, lease=lease)
     ended.set()
     thread.join()
     assert (result.interrupted, lines.of("stdout")) == ("", ["done"])
@@ -288,7 +303,7 @@ def test_a_lease_that_is_renewed_lets_its_process_run(tmp_path, lines):
 
 def test_a_process_of_a_stopped_runner_is_interrupted_when_its_lease_runs_out(runner, tmp_path):
     """Only the guard can do it then; and the runner sends no second interrupt when it goes on."""
-    process = runner(COUNTED, lease=1.0)
+    process = runner(COUNTED, lease=2 * A_WHILE)
     process.send_signal(signal.SIGSTOP)
     try:
         wait_until((tmp_path / "interrupted").exists)
@@ -300,7 +315,7 @@ def test_a_process_of_a_stopped_runner_is_interrupted_when_its_lease_runs_out(ru
 
 def test_a_runner_that_is_killed_after_its_interrupt_does_not_cause_a_second_one(runner, tmp_path):
     """A cancel, then kill -9: the guard knows that the group has had its SIGINT."""
-    process = runner(COUNTED, lease=0.2)
+    process = runner(COUNTED, lease=A_WHILE)
     wait_until((tmp_path / "interrupted").exists)
     process.kill()
     wait_until((tmp_path / "finished").exists)
@@ -311,7 +326,7 @@ def test_what_outlives_a_killed_runner_without_a_lock_of_its_own_is_killed_soon(
     """Its lock's connection is another one than it has inherited: nothing keeps its component's lock."""
     script = "trap '' INT; echo $$ > pid; echo started; while :; do sleep 0.05; done"
     process = runner(script, grace=300.0, lease=300.0, reconnected=True)
-    time.sleep(0.5)
+    time.sleep(1)  # until its guard knows, at its next look
     process.kill()
     wait_until(lambda: not alive(int((tmp_path / "pid").read_text())))
 

@@ -52,7 +52,7 @@ def make_session(tmp_path, cache, cli_config):
             processes=RealProcesses(),
             log=lambda line: print(line, file=log),
             component="staging/net",
-            timeouts=timeouts or Timeouts(init=60, plan=60, apply=60),
+            timeouts=timeouts or Timeouts(init=600, plan=600, apply=600),
             mask=mask,
             **more,
         )

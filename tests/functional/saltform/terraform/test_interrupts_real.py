@@ -119,10 +119,10 @@ def test_the_state_is_free_and_planned_again_after_a_cancel(prepare):
 
 
 def test_a_time_out_is_said_with_its_seconds(prepare):
-    session = prepare(timeouts=Timeouts(init=60, plan=60, apply=3))
+    session = prepare(timeouts=Timeouts(init=600, plan=600, apply=10))
     error = in_thread(session)()
     assert isinstance(error, Timeout)
-    assert "took longer than 3 s" in error.summary
+    assert "took longer than 10 s" in error.summary
     assert "terraform_data.first" in resources(session)
 
 
@@ -131,8 +131,8 @@ def test_what_ignores_the_interrupt_is_killed_after_the_grace_with_its_children(
     script.write_text("#!/bin/sh\ntrap '' INT\nsleep 60 & echo $! > pid\nwhile :; do sleep 0.1; done\n")
     script.chmod(0o755)
     stubborn = Binary((str(script),), "terraform", "1.11.4")
-    session = make_session(stubborn, {}, timeouts=Timeouts(apply=0.5))
-    with pytest.raises(Timeout, match="didn't stop within 0.5 s after the interrupt and was killed") as caught:
+    session = make_session(stubborn, {}, timeouts=Timeouts(apply=3))
+    with pytest.raises(Timeout, match="didn't stop within 3 s after the interrupt and was killed") as caught:
         apply.run(session, session.workspace / "plan")
     assert caught.value.data["killed"]
     pid = int((session.workspace / "pid").read_text())
@@ -147,7 +147,7 @@ def test_a_plan_that_had_to_be_killed_says_that_it_created_nothing(make_session,
     script = tmp_path / "stubborn"
     script.write_text("#!/bin/sh\ntrap '' INT\nwhile :; do sleep 0.1; done\n")
     script.chmod(0o755)
-    session = make_session(Binary((str(script),), "terraform", "1.11.4"), {}, timeouts=Timeouts(plan=0.5))
+    session = make_session(Binary((str(script),), "terraform", "1.11.4"), {}, timeouts=Timeouts(plan=3))
     with pytest.raises(Timeout) as caught:
         planning.run(session, session.workspace / "plan")
     assert caught.value.detail.endswith("and was killed: it had created nothing; a state lock may be left")
@@ -210,7 +210,7 @@ def test_an_interrupt_at_any_moment_of_the_start_is_never_lost(prepare, delay):
     join = in_thread(session)
     (session.workspace / "go").touch()
     ended = join()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
     if isinstance(ended, Exception):
         assert isinstance(ended, Cancelled)
     state = session.workspace / "terraform.tfstate"

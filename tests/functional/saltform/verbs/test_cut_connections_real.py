@@ -119,12 +119,12 @@ def test_a_server_that_restarts_costs_the_holder_nothing(two, database):
 
 
 def test_a_server_that_is_gone_for_too_long_stops_the_holder_before_another_begins(two, database):
-    one, other = two("6s")
+    one, other = two("12s")
     process = begun(one)
     database.kill()
     began = time.monotonic()
     returned = ended(process)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 120
     assert returned["retcode"] == 1
     assert returned["error"]["type"] == "LostLock"
     assert "interrupted" in returned["steps"]["first"]["error"]["summary"]
@@ -139,7 +139,7 @@ def test_a_server_that_is_gone_for_too_long_stops_the_holder_before_another_begi
 
 
 def test_a_holder_frozen_with_its_connection_cut_starts_and_writes_nothing_after_the_take_over(two, database):
-    one, other = two("6s")
+    one, other = two("12s")
     process = begun(one)
     process.send_signal(signal.SIGSTOP)
     try:
@@ -177,7 +177,7 @@ def record(world):
 
 
 def test_a_terraform_that_outlives_its_killed_runner_after_a_reconnect_has_ended_before_another_begins(two, database):
-    one, other = two("6s")
+    one, other = two("12s")
     process = begun(one)
     database.sql(CUT)
     until(lambda: other.call("locks", "staging")["locks"]["first"]["run_alive"], "a new connection")

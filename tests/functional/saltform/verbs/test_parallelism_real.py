@@ -42,13 +42,15 @@ def test_no_more_processes_than_parallelism_at_once(world):
     assert deploy(world, parallelism=2).most == 2
 
 
-def test_a_component_does_not_wait_for_those_that_it_does_not_need(world):
-    sleep = {"module": "shell", "variables": {"command": "sleep 3"}}
+def test_a_component_does_not_wait_for_those_that_it_does_not_need(world, tmp_path):
+    """The slow one lasts until the other has begun, or for a minute."""
+    begun = tmp_path / "begun"
+    lasts = f"for second in $(seq 60); do test -e {begun} && break; sleep 1; done"
     world.components = {
-        "slow": sleep,
+        "slow": {"module": "shell", "variables": {"command": lasts}},
         "quick": {"module": "base", "variables": {"name": "q"}},
-        "after": {"module": "base", "variables": {"name": "a"}, "needs": ["quick"]},
+        "after": {"module": "shell", "variables": {"command": f"touch {begun}"}, "needs": ["quick"]},
     }
     times = deploy(world, parallelism=3).times
-    assert times["staging/after apply"][1] < times["staging/slow apply"][1]
+    assert times["staging/after apply"][0] < times["staging/slow apply"][1]
     assert times["staging/after plan"][0] >= times["staging/quick apply"][1]

@@ -138,7 +138,6 @@ def test_the_state_lock_of_a_dead_run_is_cleared_and_a_strangers_never(slow):
     cleared = slow.call("unlock", "staging", "first", "the machine was reset")
     assert statuses(cleared) == {"first": "applied"}
     assert "a killed terraform of run" in cleared["steps"]["first"]["reason"]
-    assert any("took its lock over from run" in note for note in refused["notes"] + cleared["notes"]) or True
     assert not note.exists()
     slow.gate.touch()
     assert slow.call("resume", None)["retcode"] == 0

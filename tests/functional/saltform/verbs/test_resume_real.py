@@ -240,7 +240,8 @@ def test_how_to_log_in_to_vault_is_not_kept(world, tmp_path):
 
 
 def test_a_run_is_cancelled_from_another_process(slow):
-    slow.components["second"]["variables"]["command"] = f"touch {slow.begun}; sleep 2"
+    only_once = f"test -e {slow.begun} || {{ touch {slow.begun}; sleep 60; }}"
+    slow.components["second"]["variables"]["command"] = only_once
     process = start(slow, "deploy")
     wait_for(slow.begun.exists, "the second component")
     run = last_run(slow).id
@@ -288,7 +289,7 @@ def test_the_state_before_each_apply_is_kept_ten_of_them(world):
 
 
 def test_a_signal_still_cancels_in_good_order(slow):
-    slow.components["second"]["variables"]["command"] = f"touch {slow.begun}; sleep 1"
+    slow.components["second"]["variables"]["command"] = f"touch {slow.begun}; sleep 60"
     process = start(slow, "deploy")
     wait_for(slow.begun.exists, "the second component")
     os.kill(process.pid, signal.SIGINT)
