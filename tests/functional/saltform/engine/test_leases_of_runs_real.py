@@ -9,7 +9,7 @@ import pytest
 from saltform.config import Settings
 from saltform.engine import lending
 from saltform.engine.services import Services
-from saltform.runlog import RunRecord, locks
+from saltform.runlog import RunRecord, flock
 from saltform.verbs.deploy import deploy
 from tests.support.openbao import dev_server
 
@@ -66,7 +66,7 @@ def test_the_lease_of_a_dead_run_is_revoked_and_off_the_record(services, bao, le
 def test_the_lease_of_a_run_that_is_alive_is_not_touched(services, bao, lease):
     services.runlog.begin(RunRecord(id="run-alive", environment="staging", verb="deploy", author="x", options={}))
     services.runlog.add_lease(lease, "run-alive", "staging/tunnel")
-    with locks.hold(services.layout.run("run-alive") / "alive", {"run": "run-alive"}, "run"):
+    with flock.hold(services.layout.run("run-alive") / "alive", {"run": "run-alive"}, "run"):
         assert deploy(services, "staging", {})["retcode"] == 0
     assert exists(bao, lease)
 

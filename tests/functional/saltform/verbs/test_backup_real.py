@@ -17,7 +17,7 @@ import pytest
 from saltform.engine.services import Services
 from saltform.features.requests.lists import keep_lists
 from saltform.layout import Layout
-from saltform.runlog import RunLog, RunRecord, locks
+from saltform.runlog import RunLog, RunRecord, flock
 from saltform.verbs.backup import LEFT_OUT
 from tests.support.postgres import postgres
 from tests.support.world import World, statuses
@@ -96,13 +96,13 @@ def test_a_new_master_goes_on_from_a_backup(deployed, tmp_path):
 
 def test_nothing_is_saved_or_replaced_under_somebody_who_works(deployed, tmp_path):
     layout, file = Layout(deployed.state_dir), tmp_path / "backup"
-    with locks.hold(layout.component_lock("staging", "consul"), {"run": "7"}, "consul"):
+    with flock.hold(layout.component_lock("staging", "consul"), {"run": "7"}, "consul"):
         assert deployed.call("backup", str(file))["retcode"] == 75
     assert not file.exists()
     assert deployed.call("backup", str(file))["retcode"] == 0
     before = content(deployed)
     run = deployed.call("show", "last")["run"]["id"]
-    with locks.hold(layout.run(run) / "alive", {"run": run}, "the run"):
+    with flock.hold(layout.run(run) / "alive", {"run": run}, "the run"):
         assert deployed.call("restore", str(file), True)["retcode"] == 75
     assert content(deployed) == before
 

@@ -13,7 +13,7 @@ from saltform.engine.result import failure
 from saltform.layout import Layout
 from saltform.report import text
 from saltform.report.progress import Progress
-from saltform.runlog import RunLog, locks
+from saltform.runlog import RunLog, flock
 from tests.support.hive_world import HiveWorld
 from tests.support.world import CountedProcesses
 
@@ -215,7 +215,7 @@ def test_a_check_that_failed_is_unknown_and_keeps_the_others(staging, drift):
 
 def test_a_component_that_a_run_is_at_work_on_is_not_judged(staging, drift):
     path = Layout(staging.state_dir).component_lock("staging", "consul")
-    with locks.hold(path, {"run": "4711", "author": "bob"}, "staging/consul"):
+    with flock.hold(path, {"run": "4711", "author": "bob"}, "staging/consul"):
         returned = drift()
     assert returned["retcode"] == 75
     assert "run 4711 by bob" in returned["steps"]["consul"]["error"]["detail"]

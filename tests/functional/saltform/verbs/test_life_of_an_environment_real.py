@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from saltform.layout import Layout
-from saltform.runlog import RunLog, locks
+from saltform.runlog import RunLog, flock
 from tests.support.world import statuses
 
 PASSWORD = {"environment": {"path": "SALTFORM_TEST_PASSWORD"}}
@@ -76,7 +76,7 @@ def renamed(world):
 def test_a_rename_is_a_part_of_its_run_and_waits_like_any_other_step(staging):
     path = Layout(staging.state_dir).component_lock("staging", "networking")
     with ThreadPoolExecutor(1) as pool:
-        with locks.hold(path, {"run": "42"}, "staging/networking"):
+        with flock.hold(path, {"run": "42"}, "staging/networking"):
             refused = renamed(staging).deploy()
             assert (refused["retcode"], statuses(refused)) == (75, {"network": "failed", "consul": "skipped"})
             assert staging.call("show", refused["run"])["steps"]["network"]["status"] == "failed"
@@ -195,7 +195,7 @@ def test_a_destroy_leaves_a_first_apply_that_is_under_way_alone(staging):
     log = RunLog(layout.runlog)
     log.keep_component(dataclasses.replace(log.components("staging")["consul"], fingerprint="", serial=0))
     log.close()
-    with locks.hold(layout.component_lock("staging", "consul"), {"run": "42"}, "staging/consul"):
+    with flock.hold(layout.component_lock("staging", "consul"), {"run": "42"}, "staging/consul"):
         returned = staging.destroy(components="consul")
     assert returned["retcode"] == 75
     assert layout.workspace("staging", "consul").is_dir()

@@ -9,7 +9,7 @@ import pytest
 
 from saltform.files import alone
 from saltform.layout import Layout
-from saltform.runlog import RunLog, locks
+from saltform.runlog import RunLog, flock
 from saltform.workspace.git import lock_of
 from tests.support.world import statuses
 
@@ -79,7 +79,7 @@ def test_the_backup_of_a_state_that_was_moved_goes_with_the_runs_of_its_time(old
 
 
 def test_by_size_the_oldest_that_can_be_made_anew_goes_and_nobody_is_disturbed(old):
-    with locks.hold(Layout(old.state_dir).component_lock("staging", "a"), {"run": "7"}, "a"):
+    with flock.hold(Layout(old.state_dir).component_lock("staging", "a"), {"run": "7"}, "a"):
         done = old.call("prune", "3650d", "1B")
     assert done["removed"]["runs"] == 0
     assert (old.state_dir / "workspaces" / "staging" / "a").is_dir()
