@@ -86,6 +86,8 @@ def _volume_attachments(cloud: Cloud, volume: str) -> Iterable[str]:
     return [each["InstanceId"] for each in record["Attachments"]] if record else []
 
 
+_LISTED = "The prefix list {id} is referenced by other resources."
+
 TABLE: tuple[Hold, ...] = (
     Hold("vpc", "a subnet in it", _field("subnet", "VpcId", "SubnetId")),
     Hold("vpc", "a security group in it, other than its default one", _other_groups),
@@ -101,6 +103,7 @@ TABLE: tuple[Hold, ...] = (
         "an egress-only internet gateway in it",
         _field("egress-only-internet-gateway", "VpcId", "EgressOnlyInternetGatewayId"),
     ),
+    Hold("vpc", "a VPC endpoint in it", _field("vpc-endpoint", "VpcId", "VpcEndpointId")),
     Hold("network-acl", "a subnet under it", _subnets_under),
     Hold("dhcp-options", "a VPC that uses them", _field("vpc", "DhcpOptionsId", "VpcId")),
     Hold(
@@ -156,6 +159,20 @@ TABLE: tuple[Hold, ...] = (
         _field("image", "SnapshotId", "ImageId"),
         code="InvalidSnapshot.InUse",
         message="The snapshot {id} is currently in use.",
+    ),
+    Hold(
+        "prefix-list",
+        "a security group with a rule that names it",
+        _field("security-group-rule", "PrefixListId", "GroupId"),
+        code="delete-failed",
+        message=_LISTED,
+    ),
+    Hold(
+        "prefix-list",
+        "a route table with a route to it",
+        _field("route-table", "PrefixListId", "RouteTableId"),
+        code="delete-failed",
+        message=_LISTED,
     ),
     Hold(
         "placement-group",

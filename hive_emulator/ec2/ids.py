@@ -72,6 +72,11 @@ KINDS: dict[str, Kind] = {
     "image": Kind("ami", "InvalidAMIID.NotFound", "The image id '[{id}]' does not exist", "InvalidAMIID.Malformed"),
     "key-pair": Kind("key", "InvalidKeyPair.NotFound", "The key pair '{id}' does not exist"),
     "placement-group": Kind("pg", "InvalidPlacementGroup.Unknown", "The Placement Group '{id}' is unknown."),
+    "prefix-list": Kind("pl", "InvalidPrefixListID.NotFound", "The prefix list ID '{id}' does not exist"),
+    "vpc-endpoint": Kind("vpce", "InvalidVpcEndpointId.NotFound", "The Vpc Endpoint Id '{id}' does not exist"),
+    "vpc-endpoint-service": Kind(
+        "vpce-svc", "InvalidVpcEndpointServiceId.NotFound", "The VpcEndpointService Id '{id}' does not exist"
+    ),
 }
 
 _OWN_WORDS = ("dopt-default",)

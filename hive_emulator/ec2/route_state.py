@@ -39,5 +39,7 @@ def _leads_somewhere(call: Call, vpc_id: str, route: dict[str, Any]) -> bool:
         return get("egress-only-internet-gateway", route["EgressOnlyInternetGatewayId"]) is not None
     if route.get("GatewayId", "local") == "local":
         return True
+    if route["GatewayId"].startswith("vpce-"):
+        return get("vpc-endpoint", route["GatewayId"]) is not None
     gateway = get("internet-gateway", route["GatewayId"])
     return gateway is not None and any(each["VpcId"] == vpc_id for each in gateway["Attachments"])

@@ -128,4 +128,7 @@ _ID_MEMBERS = {
     "image": "ImageId",
     "key-pair": "KeyPairId",
     "placement-group": "GroupId",
+    "prefix-list": "PrefixListId",
+    "vpc-endpoint": "VpcEndpointId",
+    "vpc-endpoint-service": "ServiceId",
 }

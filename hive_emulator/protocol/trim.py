@@ -48,7 +48,17 @@ ACTIONS = {
         AssignIpv6Addresses UnassignIpv6Addresses
         CreateNetworkAcl DescribeNetworkAcls DeleteNetworkAcl ReplaceNetworkAclAssociation
         CreateNetworkAclEntry ReplaceNetworkAclEntry DeleteNetworkAclEntry
-        DescribeVpcClassicLink DescribeVpcClassicLinkDnsSupport DescribeVpcEndpoints
+        DescribeVpcClassicLink DescribeVpcClassicLinkDnsSupport
+        CreateVpcEndpoint DescribeVpcEndpoints ModifyVpcEndpoint DeleteVpcEndpoints
+        CreateVpcEndpointServiceConfiguration DescribeVpcEndpointServiceConfigurations
+        ModifyVpcEndpointServiceConfiguration DeleteVpcEndpointServiceConfigurations
+        DescribeVpcEndpointServicePermissions ModifyVpcEndpointServicePermissions DescribeVpcEndpointServices
+        DescribeVpcEndpointConnections AcceptVpcEndpointConnections RejectVpcEndpointConnections
+        CreateVpcEndpointConnectionNotification DescribeVpcEndpointConnectionNotifications
+        ModifyVpcEndpointConnectionNotification DeleteVpcEndpointConnectionNotifications
+        DescribePrefixLists CreateManagedPrefixList DescribeManagedPrefixLists ModifyManagedPrefixList
+        DeleteManagedPrefixList GetManagedPrefixListEntries GetManagedPrefixListAssociations
+        RestoreManagedPrefixListVersion
         CreateDhcpOptions DescribeDhcpOptions DeleteDhcpOptions AssociateDhcpOptions
         CreatePlacementGroup DescribePlacementGroups DeletePlacementGroup
         AllocateAddress DescribeAddresses ReleaseAddress AssociateAddress DisassociateAddress

@@ -71,6 +71,11 @@ class World:
         its_id = {"EgressOnlyInternetGatewayId": made["EgressOnlyInternetGatewayId"]}
         return ("DeleteVpc", {"VpcId": self.vpc}), *its_id.values(), ("DeleteEgressOnlyInternetGateway", its_id)
 
+    def vpc_by_endpoint(self):
+        wanted = {"VpcId": self.vpc, "ServiceName": "com.amazonaws.ap-southeast-2.s3"}
+        endpoint = self.desk("CreateVpcEndpoint", **wanted)["VpcEndpoint"]["VpcEndpointId"]
+        return ("DeleteVpc", {"VpcId": self.vpc}), endpoint, ("DeleteVpcEndpoints", {"VpcEndpointIds": [endpoint]})
+
     def network_acl_by_subnet(self):
         subnet, acl = self.subnet(), self.desk("CreateNetworkAcl", VpcId=self.vpc)["NetworkAcl"]["NetworkAclId"]
         wanted = [{"Name": "association.subnet-id", "Values": [subnet]}]
@@ -160,10 +165,38 @@ class World:
         ]
         return ("DeleteSnapshot", {"SnapshotId": snapshot}), image, ("DeregisterImage", {"ImageId": image})
 
+    def prefix_list(self):
+        wanted = {"PrefixListName": "list", "AddressFamily": "IPv4", "MaxEntries": 1}
+        return self.desk("CreateManagedPrefixList", **wanted)["PrefixList"]["PrefixListId"]
+
+    def prefix_list_by_rule(self):
+        made, group = self.prefix_list(), self.group()
+        rule = {"GroupId": group, "IpPermissions": [{"IpProtocol": "-1", "PrefixListIds": [{"PrefixListId": made}]}]}
+        self.desk("AuthorizeSecurityGroupIngress", **rule)
+        delete = ("DeleteManagedPrefixList", {"PrefixListId": made})
+        return delete, group, ("RevokeSecurityGroupIngress", rule)
+
+    def prefix_list_by_route(self):
+        made, table = self.prefix_list(), self.desk("CreateRouteTable", VpcId=self.vpc)["RouteTable"]["RouteTableId"]
+        route = {"RouteTableId": table, "DestinationPrefixListId": made}
+        self.desk("CreateRoute", **route, GatewayId=self.gateway())
+        return ("DeleteManagedPrefixList", {"PrefixListId": made}), table, ("DeleteRoute", route)
+
     def placement_group_by_instance(self):
         self.desk("CreatePlacementGroup", GroupName="near", Strategy="cluster")
         instance = self.instance(InstanceType="m5.large", Placement={"GroupName": "near"})
         return ("DeletePlacementGroup", {"GroupName": "near"}), instance, self.terminate(instance)
+
+
+def refusal(world: World, delete: str, params: dict) -> tuple[str, str]:
+    """Code and message of the error; of a prefix list the state that it is in afterwards."""
+    if delete == "DeleteManagedPrefixList":
+        world.desk(delete, **params)
+        [left] = world.desk("DescribeManagedPrefixLists", PrefixListIds=[params["PrefixListId"]])["PrefixLists"]
+        return left["State"], left["StateMessage"]
+    with pytest.raises(ApiError) as caught:
+        world.desk(delete, **params)
+    return caught.value.code, caught.value.message
 
 
 LINES = [name for name in vars(World) if "_by_" in name]
@@ -177,10 +210,9 @@ def test_every_line_of_the_table_is_walked_through():
 def test_what_is_held_stays_until_it_is_let_go(line, name):
     world = World()
     (delete, params), holder, (let_go, its_params) = getattr(world, name)()
-    with pytest.raises(ApiError) as caught:
-        world.desk(delete, **params)
-    assert caught.value.code == line.code
-    assert f"Held by {holder}: {line.by}." in caught.value.message
+    code, message = refusal(world, delete, params)
+    assert code == line.code
+    assert f"Held by {holder}: {line.by}." in message
     world.desk(let_go, **its_params)
     world.desk(delete, **params)
 
