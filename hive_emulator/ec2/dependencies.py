@@ -104,6 +104,12 @@ TABLE: tuple[Hold, ...] = (
         _field("egress-only-internet-gateway", "VpcId", "EgressOnlyInternetGatewayId"),
     ),
     Hold("vpc", "a VPC endpoint in it", _field("vpc-endpoint", "VpcId", "VpcEndpointId")),
+    Hold(
+        "vpc",
+        "a peering connection of it",
+        _field("vpc-peering-connection", "VpcId", "VpcPeeringConnectionId"),
+    ),
+    Hold("vpc", "a VPN gateway attached to it", _field("vpn-gateway", "VpcId", "VpnGatewayId")),
     Hold("network-acl", "a subnet under it", _subnets_under),
     Hold("dhcp-options", "a VPC that uses them", _field("vpc", "DhcpOptionsId", "VpcId")),
     Hold(

@@ -77,6 +77,25 @@ KINDS: dict[str, Kind] = {
     "vpc-endpoint-service": Kind(
         "vpce-svc", "InvalidVpcEndpointServiceId.NotFound", "The VpcEndpointService Id '{id}' does not exist"
     ),
+    "vpc-peering-connection": Kind(
+        "pcx", "InvalidVpcPeeringConnectionID.NotFound", "The vpcPeeringConnection ID '{id}' does not exist"
+    ),
+    "vpn-gateway": Kind("vgw", "InvalidVpnGatewayID.NotFound", "The vpnGateway ID '{id}' does not exist"),
+    "customer-gateway": Kind(
+        "cgw", "InvalidCustomerGatewayID.NotFound", "The customerGateway ID '{id}' does not exist"
+    ),
+    "vpc-flow-log": Kind("fl", "InvalidFlowLogId.NotFound", "The specified flow log ID '{id}' does not exist"),
+    "transit-gateway": Kind(
+        "tgw", "InvalidTransitGatewayID.NotFound", "Transit Gateway {id} was deleted or does not exist."
+    ),
+    "transit-gateway-attachment": Kind(
+        "tgw-attach",
+        "InvalidTransitGatewayAttachmentID.NotFound",
+        "Transit Gateway Attachment {id} was deleted or does not exist.",
+    ),
+    "transit-gateway-route-table": Kind(
+        "tgw-rtb", "InvalidRouteTableID.NotFound", "Transit Gateway Route Table {id} was deleted or does not exist."
+    ),
 }
 
 _OWN_WORDS = ("dopt-default",)

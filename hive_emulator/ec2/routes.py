@@ -14,8 +14,6 @@ Route = dict[str, Any]
 _DESTINATIONS = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
 # Targets of other clouds' parts, which this one doesn't have: their ids can't exist.
 _ELSEWHERE = {
-    "VpcPeeringConnectionId": "InvalidVpcPeeringConnectionID.NotFound",
-    "TransitGatewayId": "InvalidTransitGatewayID.NotFound",
     "LocalGatewayId": "InvalidLocalGatewayID.NotFound",
     "CarrierGatewayId": "InvalidCarrierGatewayID.NotFound",
     "CoreNetworkArn": "InvalidCoreNetworkArn.NotFound",
@@ -28,6 +26,8 @@ _TARGETS = (
     "InstanceId",
     "EgressOnlyInternetGatewayId",
     "VpcEndpointId",
+    "VpcPeeringConnectionId",
+    "TransitGatewayId",
     *_ELSEWHERE,
 )
 
@@ -167,10 +167,11 @@ def _internet_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
         raise ApiError("InvalidParameterValue", "Local routes come with the VPC's address blocks")
     if wanted.startswith("eigw-"):
         return _egress_gateway(call, table, wanted)
-    gateway = call.cloud.get("internet-gateway", wanted)
+    gateway = call.cloud.get("internet-gateway", wanted) or call.cloud.get("vpn-gateway", wanted)
     if gateway is None:
         raise ApiError("InvalidGatewayID.NotFound", f"The gateway ID '{wanted}' does not exist")
-    if all(each["VpcId"] != table["VpcId"] for each in gateway["Attachments"]):
+    attachments = gateway.get("Attachments") or gateway.get("VpcAttachments", [])
+    if all(each["VpcId"] != table["VpcId"] for each in attachments):
         raise _different_networks(table, "network gateway", wanted)
     return {"GatewayId": wanted}
 
@@ -232,6 +233,24 @@ def _endpoint(call: Call, table: dict[str, Any], wanted: str) -> Route:
     return {"GatewayId": wanted}
 
 
+def _peering(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    """One of either side's; until it is active the route is a black hole."""
+    peering = ids.find(call, "vpc-peering-connection", wanted)
+    if peering["Status"]["Code"] not in ("pending-acceptance", "active"):
+        raise ids.not_found("vpc-peering-connection", wanted)
+    if table["VpcId"] not in (peering["RequesterVpcInfo"]["VpcId"], peering["AccepterVpcInfo"]["VpcId"]):
+        raise _different_networks(table, "vpc peering connection", wanted)
+    return {"VpcPeeringConnectionId": wanted}
+
+
+def _transit_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    ids.find(call, "transit-gateway", wanted)
+    attached = call.cloud.by("transit-gateway-attachment", "VpcId", table["VpcId"])
+    if all(each["TransitGatewayId"] != wanted for each in attached):
+        raise ids.not_found("transit-gateway", wanted)
+    return {"TransitGatewayId": wanted}
+
+
 def _different_networks(table: dict[str, Any], noun: str, wanted: str) -> ApiError:
     return ApiError(
         "InvalidParameterValue",
@@ -246,4 +265,6 @@ _FINDERS = {
     "InstanceId": _instance,
     "EgressOnlyInternetGatewayId": _egress_gateway,
     "VpcEndpointId": _endpoint,
+    "VpcPeeringConnectionId": _peering,
+    "TransitGatewayId": _transit_gateway,
 }

@@ -131,4 +131,11 @@ _ID_MEMBERS = {
     "prefix-list": "PrefixListId",
     "vpc-endpoint": "VpcEndpointId",
     "vpc-endpoint-service": "ServiceId",
+    "vpc-peering-connection": "VpcPeeringConnectionId",
+    "vpn-gateway": "VpnGatewayId",
+    "customer-gateway": "CustomerGatewayId",
+    "vpc-flow-log": "FlowLogId",
+    "transit-gateway": "TransitGatewayId",
+    "transit-gateway-attachment": "TransitGatewayAttachmentId",
+    "transit-gateway-route-table": "TransitGatewayRouteTableId",
 }

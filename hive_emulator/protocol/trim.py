@@ -59,6 +59,12 @@ ACTIONS = {
         DescribePrefixLists CreateManagedPrefixList DescribeManagedPrefixLists ModifyManagedPrefixList
         DeleteManagedPrefixList GetManagedPrefixListEntries GetManagedPrefixListAssociations
         RestoreManagedPrefixListVersion
+        CreateVpcPeeringConnection AcceptVpcPeeringConnection RejectVpcPeeringConnection DeleteVpcPeeringConnection
+        DescribeVpcPeeringConnections ModifyVpcPeeringConnectionOptions
+        CreateVpnGateway DescribeVpnGateways DeleteVpnGateway AttachVpnGateway DetachVpnGateway
+        EnableVgwRoutePropagation DisableVgwRoutePropagation
+        CreateCustomerGateway DescribeCustomerGateways DeleteCustomerGateway
+        CreateFlowLogs DescribeFlowLogs DeleteFlowLogs
         CreateDhcpOptions DescribeDhcpOptions DeleteDhcpOptions AssociateDhcpOptions
         CreatePlacementGroup DescribePlacementGroups DeletePlacementGroup
         AllocateAddress DescribeAddresses ReleaseAddress AssociateAddress DisassociateAddress

@@ -76,6 +76,18 @@ class World:
         endpoint = self.desk("CreateVpcEndpoint", **wanted)["VpcEndpoint"]["VpcEndpointId"]
         return ("DeleteVpc", {"VpcId": self.vpc}), endpoint, ("DeleteVpcEndpoints", {"VpcEndpointIds": [endpoint]})
 
+    def vpc_by_peering(self):
+        other = self.desk("CreateVpc", CidrBlock="10.7.0.0/16")["Vpc"]["VpcId"]
+        made = self.desk("CreateVpcPeeringConnection", VpcId=self.vpc, PeerVpcId=other)["VpcPeeringConnection"]
+        its_id = {"VpcPeeringConnectionId": made["VpcPeeringConnectionId"]}
+        return ("DeleteVpc", {"VpcId": self.vpc}), *its_id.values(), ("DeleteVpcPeeringConnection", its_id)
+
+    def vpc_by_vpn_gateway(self):
+        made = self.desk("CreateVpnGateway", Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
+        both = {"VpcId": self.vpc, "VpnGatewayId": made}
+        self.desk("AttachVpnGateway", **both)
+        return ("DeleteVpc", {"VpcId": self.vpc}), made, ("DetachVpnGateway", both)
+
     def network_acl_by_subnet(self):
         subnet, acl = self.subnet(), self.desk("CreateNetworkAcl", VpcId=self.vpc)["NetworkAcl"]["NetworkAclId"]
         wanted = [{"Name": "association.subnet-id", "Values": [subnet]}]
