@@ -139,6 +139,7 @@ INDEXES: dict[tuple[str, str], Callable[[dict[str, Any]], Iterable[Any]]] = {
     ("vpc-flow-log", "ResourceId"): _field("ResourceId"),
     ("transit-gateway-attachment", "TransitGatewayId"): _field("TransitGatewayId"),
     ("transit-gateway-attachment", "VpcId"): _field("VpcId"),
+    ("transit-gateway-attachment", "RouteTableId"): _field("_RouteTableId"),
     ("transit-gateway-route-table", "TransitGatewayId"): _field("TransitGatewayId"),
     ("launch-template", "LaunchTemplateName"): _field("LaunchTemplateName"),
     ("key-pair", "KeyName"): _field("KeyName"),

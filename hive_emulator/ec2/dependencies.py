@@ -86,6 +86,12 @@ def _volume_attachments(cloud: Cloud, volume: str) -> Iterable[str]:
     return [each["InstanceId"] for each in record["Attachments"]] if record else []
 
 
+def _other_gateway_tables(cloud: Cloud, gateway: str) -> Iterable[str]:
+    tables = cloud.by("transit-gateway-route-table", "TransitGatewayId", gateway)
+    defaults = ("DefaultAssociationRouteTable", "DefaultPropagationRouteTable")
+    return [each["TransitGatewayRouteTableId"] for each in tables if not any(each[name] for name in defaults)]
+
+
 _LISTED = "The prefix list {id} is referenced by other resources."
 
 TABLE: tuple[Hold, ...] = (
@@ -179,6 +185,27 @@ TABLE: tuple[Hold, ...] = (
         _field("route-table", "PrefixListId", "RouteTableId"),
         code="delete-failed",
         message=_LISTED,
+    ),
+    Hold(
+        "transit-gateway",
+        "a VPC attached to it",
+        _field("transit-gateway-attachment", "TransitGatewayId", "TransitGatewayAttachmentId"),
+        code="IncorrectState",
+        message="{id} has non-deleted attachments.",
+    ),
+    Hold(
+        "transit-gateway",
+        "a route table of it, other than its default one",
+        _other_gateway_tables,
+        code="IncorrectState",
+        message="{id} has non-deleted route tables.",
+    ),
+    Hold(
+        "transit-gateway-route-table",
+        "an attachment associated with it",
+        _field("transit-gateway-attachment", "RouteTableId", "TransitGatewayAttachmentId"),
+        code="IncorrectState",
+        message="{id} has associations.",
     ),
     Hold(
         "placement-group",

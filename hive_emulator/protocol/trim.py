@@ -65,6 +65,15 @@ ACTIONS = {
         EnableVgwRoutePropagation DisableVgwRoutePropagation
         CreateCustomerGateway DescribeCustomerGateways DeleteCustomerGateway
         CreateFlowLogs DescribeFlowLogs DeleteFlowLogs
+        CreateTransitGateway DescribeTransitGateways ModifyTransitGateway DeleteTransitGateway
+        CreateTransitGatewayVpcAttachment DescribeTransitGatewayVpcAttachments ModifyTransitGatewayVpcAttachment
+        DeleteTransitGatewayVpcAttachment DescribeTransitGatewayAttachments
+        CreateTransitGatewayRouteTable DescribeTransitGatewayRouteTables DeleteTransitGatewayRouteTable
+        AssociateTransitGatewayRouteTable DisassociateTransitGatewayRouteTable
+        GetTransitGatewayRouteTableAssociations EnableTransitGatewayRouteTablePropagation
+        DisableTransitGatewayRouteTablePropagation GetTransitGatewayRouteTablePropagations
+        GetTransitGatewayAttachmentPropagations CreateTransitGatewayRoute ReplaceTransitGatewayRoute
+        DeleteTransitGatewayRoute SearchTransitGatewayRoutes
         CreateDhcpOptions DescribeDhcpOptions DeleteDhcpOptions AssociateDhcpOptions
         CreatePlacementGroup DescribePlacementGroups DeletePlacementGroup
         AllocateAddress DescribeAddresses ReleaseAddress AssociateAddress DisassociateAddress

@@ -194,6 +194,38 @@ class World:
         self.desk("CreateRoute", **route, GatewayId=self.gateway())
         return ("DeleteManagedPrefixList", {"PrefixListId": made}), table, ("DeleteRoute", route)
 
+    def transit_gateway(self):
+        return self.desk("CreateTransitGateway")["TransitGateway"]["TransitGatewayId"]
+
+    def attachment(self, gateway):
+        both = {"TransitGatewayId": gateway, "VpcId": self.vpc, "SubnetIds": [self.subnet()]}
+        made = self.desk("CreateTransitGatewayVpcAttachment", **both)["TransitGatewayVpcAttachment"]
+        return {"TransitGatewayAttachmentId": made["TransitGatewayAttachmentId"]}
+
+    def gateway_table(self, gateway):
+        made = self.desk("CreateTransitGatewayRouteTable", TransitGatewayId=gateway)["TransitGatewayRouteTable"]
+        return {"TransitGatewayRouteTableId": made["TransitGatewayRouteTableId"]}
+
+    def transit_gateway_by_attachment(self):
+        gateway = self.transit_gateway()
+        its_id = self.attachment(gateway)
+        delete = ("DeleteTransitGateway", {"TransitGatewayId": gateway})
+        return delete, *its_id.values(), ("DeleteTransitGatewayVpcAttachment", its_id)
+
+    def transit_gateway_by_route_table(self):
+        gateway = self.transit_gateway()
+        table = self.gateway_table(gateway)
+        delete = ("DeleteTransitGateway", {"TransitGatewayId": gateway})
+        return delete, *table.values(), ("DeleteTransitGatewayRouteTable", table)
+
+    def transit_gateway_table_by_attachment(self):
+        wanted = {"DefaultRouteTableAssociation": "disable"}
+        gateway = self.desk("CreateTransitGateway", Options=wanted)["TransitGateway"]["TransitGatewayId"]
+        its_id, table = self.attachment(gateway), self.gateway_table(gateway)
+        self.desk("AssociateTransitGatewayRouteTable", **its_id, **table)
+        let_go = ("DisassociateTransitGatewayRouteTable", {**its_id, **table})
+        return ("DeleteTransitGatewayRouteTable", table), *its_id.values(), let_go
+
     def placement_group_by_instance(self):
         self.desk("CreatePlacementGroup", GroupName="near", Strategy="cluster")
         instance = self.instance(InstanceType="m5.large", Placement={"GroupName": "near"})

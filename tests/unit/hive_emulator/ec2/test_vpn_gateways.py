@@ -82,5 +82,9 @@ def test_the_same_customer_gateway_is_made_once(desk, refused):
     with refused("InvalidParameterValue", "moon"):
         desk("CreateCustomerGateway", Type="ipsec.1", IpAddress="moon")
     desk("DeleteCustomerGateway", CustomerGatewayId=one["CustomerGatewayId"])
+    found = desk("DescribeCustomerGateways", CustomerGatewayIds=[one["CustomerGatewayId"]])["CustomerGateways"]
+    assert [each["State"] for each in found] == ["deleted"]  # shown for a while: provider 3.39 waits for it
+    again = desk("CreateCustomerGateway", **wanted)["CustomerGateway"]
+    assert again["CustomerGatewayId"] != one["CustomerGatewayId"]
     with refused("InvalidCustomerGatewayID.NotFound"):
         desk("DeleteCustomerGateway", CustomerGatewayId=one["CustomerGatewayId"])
