@@ -82,6 +82,19 @@ def _acl_associations(record: dict[str, Any]) -> Iterable[Any]:
     return [each["NetworkAclAssociationId"] for each in record["Associations"]]
 
 
+def _prefix_list_routes(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["DestinationPrefixListId"] for each in record["Routes"] if "DestinationPrefixListId" in each]
+
+
+def _attachment_vpcs(record: dict[str, Any]) -> Iterable[Any]:
+    return [each["VpcId"] for each in record["VpcAttachments"] if each["State"] == "attached"]
+
+
+def _peered_vpcs(record: dict[str, Any]) -> Iterable[Any]:
+    sides = (record["RequesterVpcInfo"], record["AccepterVpcInfo"])
+    return [each["VpcId"] for each in sides] if record["Status"]["Code"] in ("pending-acceptance", "active") else ()
+
+
 def _referenced_group(record: dict[str, Any]) -> Iterable[Any]:
     info = record.get("ReferencedGroupInfo")
     return (info["GroupId"],) if info else ()
@@ -117,6 +130,18 @@ INDEXES: dict[tuple[str, str], Callable[[dict[str, Any]], Iterable[Any]]] = {
     ("instance", "Terminated"): _terminated,
     ("instance", "PlacementGroup"): _live_placement_group,
     ("image", "SnapshotId"): _image_snapshots,
+    ("security-group-rule", "PrefixListId"): _field("PrefixListId"),
+    ("route-table", "PrefixListId"): _prefix_list_routes,
+    ("vpc-endpoint", "VpcId"): _field("VpcId"),
+    ("vpc-endpoint", "ServiceName"): _field("ServiceName"),
+    ("vpc-peering-connection", "VpcId"): _peered_vpcs,
+    ("vpn-gateway", "VpcId"): _attachment_vpcs,
+    ("vpc-flow-log", "ResourceId"): _field("ResourceId"),
+    ("transit-gateway-attachment", "TransitGatewayId"): _field("TransitGatewayId"),
+    ("transit-gateway-attachment", "VpcId"): _field("VpcId"),
+    ("transit-gateway-attachment", "RouteTableId"): _field("_RouteTableId"),
+    ("transit-gateway-route-table", "TransitGatewayId"): _field("TransitGatewayId"),
+    ("launch-template", "LaunchTemplateName"): _field("LaunchTemplateName"),
     ("key-pair", "KeyName"): _field("KeyName"),
     ("placement-group", "GroupName"): _field("GroupName"),
 }
@@ -138,10 +163,24 @@ class Cloud:
         self._overlays: dict[str, Table | None] = {}  # of kinds with something staged; a table once they are read
         self._read: dict[tuple[str, str], Record | None] = {}
         self._scanned: dict[str, int] = {}
+        self._others: dict[tuple[str, str], Cloud] = {}
+
+    def at(self, account: str, region: str) -> Cloud:
+        """The records of another account or region: read and written in the same unit of work."""
+        place = (account, region)
+        if place == (self._account, self._region):
+            return self
+        if place not in self._others:
+            self._others[place] = Cloud(self._state, account, region)
+        return self._others[place]
 
     def in_region(self, region: str) -> Cloud:
-        """This account's records in another region. Reading only: its writes go nowhere."""
-        return Cloud(self._state, self._account, region)
+        """This account's records in another region."""
+        return self.at(self._account, region)
+
+    def accounts(self) -> list[str]:
+        """The accounts that have anything in this region."""
+        return self._state.accounts(self._region)
 
     def get(self, kind: str, id: str) -> Record | None:
         """The record, or None. Read-only: build a new dict to put."""
@@ -230,11 +269,14 @@ class Cloud:
     @property
     def changes(self) -> list[Change]:
         """What is staged."""
-        return [Change(self._account, self._region, kind, id, r) for (kind, id), r in self._staged.items()]
+        own = [Change(self._account, self._region, kind, id, r) for (kind, id), r in self._staged.items()]
+        return own + [change for other in self._others.values() for change in other.changes]
 
     def unchanged(self) -> bool:
         """True while everything that was read is still what it was."""
         tables = self._tables
+        if not all(other.unchanged() for other in self._others.values()):
+            return False
         for (kind, id), record in self._read.items():
             if tables.get(kind, _EMPTY).records.get(id) is not record:
                 return False
@@ -242,4 +284,5 @@ class Cloud:
 
     def commit(self, store: Store) -> Awaitable[None]:
         """Write what is staged, or wait until what was read is kept."""
-        return store.commit(self.changes, self.unchanged) if self._staged else store.settled()
+        changes = self.changes
+        return store.commit(changes, self.unchanged) if changes else store.settled()

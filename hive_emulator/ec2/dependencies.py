@@ -86,6 +86,14 @@ def _volume_attachments(cloud: Cloud, volume: str) -> Iterable[str]:
     return [each["InstanceId"] for each in record["Attachments"]] if record else []
 
 
+def _other_gateway_tables(cloud: Cloud, gateway: str) -> Iterable[str]:
+    tables = cloud.by("transit-gateway-route-table", "TransitGatewayId", gateway)
+    defaults = ("DefaultAssociationRouteTable", "DefaultPropagationRouteTable")
+    return [each["TransitGatewayRouteTableId"] for each in tables if not any(each[name] for name in defaults)]
+
+
+_LISTED = "The prefix list {id} is referenced by other resources."
+
 TABLE: tuple[Hold, ...] = (
     Hold("vpc", "a subnet in it", _field("subnet", "VpcId", "SubnetId")),
     Hold("vpc", "a security group in it, other than its default one", _other_groups),
@@ -101,6 +109,13 @@ TABLE: tuple[Hold, ...] = (
         "an egress-only internet gateway in it",
         _field("egress-only-internet-gateway", "VpcId", "EgressOnlyInternetGatewayId"),
     ),
+    Hold("vpc", "a VPC endpoint in it", _field("vpc-endpoint", "VpcId", "VpcEndpointId")),
+    Hold(
+        "vpc",
+        "a peering connection of it",
+        _field("vpc-peering-connection", "VpcId", "VpcPeeringConnectionId"),
+    ),
+    Hold("vpc", "a VPN gateway attached to it", _field("vpn-gateway", "VpcId", "VpnGatewayId")),
     Hold("network-acl", "a subnet under it", _subnets_under),
     Hold("dhcp-options", "a VPC that uses them", _field("vpc", "DhcpOptionsId", "VpcId")),
     Hold(
@@ -156,6 +171,41 @@ TABLE: tuple[Hold, ...] = (
         _field("image", "SnapshotId", "ImageId"),
         code="InvalidSnapshot.InUse",
         message="The snapshot {id} is currently in use.",
+    ),
+    Hold(
+        "prefix-list",
+        "a security group with a rule that names it",
+        _field("security-group-rule", "PrefixListId", "GroupId"),
+        code="delete-failed",
+        message=_LISTED,
+    ),
+    Hold(
+        "prefix-list",
+        "a route table with a route to it",
+        _field("route-table", "PrefixListId", "RouteTableId"),
+        code="delete-failed",
+        message=_LISTED,
+    ),
+    Hold(
+        "transit-gateway",
+        "a VPC attached to it",
+        _field("transit-gateway-attachment", "TransitGatewayId", "TransitGatewayAttachmentId"),
+        code="IncorrectState",
+        message="{id} has non-deleted attachments.",
+    ),
+    Hold(
+        "transit-gateway",
+        "a route table of it, other than its default one",
+        _other_gateway_tables,
+        code="IncorrectState",
+        message="{id} has non-deleted route tables.",
+    ),
+    Hold(
+        "transit-gateway-route-table",
+        "an attachment associated with it",
+        _field("transit-gateway-attachment", "RouteTableId", "TransitGatewayAttachmentId"),
+        code="IncorrectState",
+        message="{id} has associations.",
     ),
     Hold(
         "placement-group",

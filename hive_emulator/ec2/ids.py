@@ -72,6 +72,30 @@ KINDS: dict[str, Kind] = {
     "image": Kind("ami", "InvalidAMIID.NotFound", "The image id '[{id}]' does not exist", "InvalidAMIID.Malformed"),
     "key-pair": Kind("key", "InvalidKeyPair.NotFound", "The key pair '{id}' does not exist"),
     "placement-group": Kind("pg", "InvalidPlacementGroup.Unknown", "The Placement Group '{id}' is unknown."),
+    "prefix-list": Kind("pl", "InvalidPrefixListID.NotFound", "The prefix list ID '{id}' does not exist"),
+    "vpc-endpoint": Kind("vpce", "InvalidVpcEndpointId.NotFound", "The Vpc Endpoint Id '{id}' does not exist"),
+    "vpc-endpoint-service": Kind(
+        "vpce-svc", "InvalidVpcEndpointServiceId.NotFound", "The VpcEndpointService Id '{id}' does not exist"
+    ),
+    "vpc-peering-connection": Kind(
+        "pcx", "InvalidVpcPeeringConnectionID.NotFound", "The vpcPeeringConnection ID '{id}' does not exist"
+    ),
+    "vpn-gateway": Kind("vgw", "InvalidVpnGatewayID.NotFound", "The vpnGateway ID '{id}' does not exist"),
+    "customer-gateway": Kind(
+        "cgw", "InvalidCustomerGatewayID.NotFound", "The customerGateway ID '{id}' does not exist"
+    ),
+    "vpc-flow-log": Kind("fl", "InvalidFlowLogId.NotFound", "The specified flow log ID '{id}' does not exist"),
+    "transit-gateway": Kind(
+        "tgw", "InvalidTransitGatewayID.NotFound", "Transit Gateway {id} was deleted or does not exist."
+    ),
+    "transit-gateway-attachment": Kind(
+        "tgw-attach",
+        "InvalidTransitGatewayAttachmentID.NotFound",
+        "Transit Gateway Attachment {id} was deleted or does not exist.",
+    ),
+    "transit-gateway-route-table": Kind(
+        "tgw-rtb", "InvalidRouteTableID.NotFound", "Transit Gateway Route Table {id} was deleted or does not exist."
+    ),
 }
 
 _OWN_WORDS = ("dopt-default",)

@@ -33,6 +33,10 @@ QUOTAS: dict[str, tuple[int | None, str]] = {
     "routes-per-table": (500, "routes of a route table, local ones left out"),
     "network-interfaces": (None, "network interfaces in a region"),
     "addresses": (None, "elastic IP addresses in a region"),
+    "peering-connections-per-vpc": (50, "peering connections of a VPC, active or asked for"),
+    "vpn-gateways": (None, "VPN gateways in a region"),
+    "customer-gateways": (None, "customer gateways in a region"),
+    "transit-gateways": (None, "transit gateways in a region"),
     "nat-gateways-per-zone": (None, "NAT gateways in an availability zone"),
 }
 
@@ -49,6 +53,9 @@ AWS_NUMBERS = {
     "network-interfaces": 5000,
     "addresses": 5,
     "nat-gateways-per-zone": 5,
+    "vpn-gateways": 5,
+    "customer-gateways": 50,
+    "transit-gateways": 5,
 }
 
 

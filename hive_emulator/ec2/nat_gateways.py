@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import addresses, filters, ids, limits, network_interfaces, paging, parameters, tagging
+from hive_emulator.ec2 import addresses, filters, ids, limits, managed_interfaces, paging, parameters, tagging
 from hive_emulator.errors import ApiError
 
 Gateway = dict[str, Any]
@@ -121,16 +121,7 @@ def _interface(call: Call, subnet: dict[str, Any], gateway_id: str, private: str
     wanted = {"Description": f"Interface for NAT Gateway {gateway_id}", "InterfaceType": addresses.NAT}
     if private:
         wanted["PrivateIpAddress"] = private
-    interface = network_interfaces.create(call, subnet, wanted, requester=call.account)
-    attachment = {
-        "AttachmentId": ids.new("ela-attach"),
-        "DeleteOnTermination": False,
-        "DeviceIndex": 1,
-        "InstanceOwnerId": "amazon-aws",
-        "Status": "attached",
-    }
-    changed = {**interface, "Attachment": attachment, "Status": "in-use"}
-    return call.cloud.put("network-interface", interface["NetworkInterfaceId"], changed)
+    return managed_interfaces.create(call, subnet, wanted)
 
 
 @action("DescribeNatGateways")
@@ -152,8 +143,7 @@ def delete_nat_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         call.cloud.put("natgateway", gateway["NatGatewayId"], {**gateway, "State": "deleted"})
     elif gateway["State"] != "deleted":
         for each in gateway["NatGatewayAddresses"]:
-            interface = ids.find(call, "network-interface", each["NetworkInterfaceId"])
-            network_interfaces.remove(call, interface)
+            managed_interfaces.remove(call, each["NetworkInterfaceId"])
         deleted = {**gateway, "State": "deleted", "DeleteTime": call.timestamp()}
         call.cloud.put("natgateway", gateway["NatGatewayId"], deleted)
     return {"NatGatewayId": gateway["NatGatewayId"]}

@@ -10,6 +10,7 @@ from hive_emulator.action import Call, action
 from hive_emulator.ec2 import (
     dependencies,
     filters,
+    flow_logs,
     ids,
     limits,
     paging,
@@ -243,6 +244,7 @@ def remove(call: Call, interface: Interface) -> None:
     interface_id = interface["NetworkInterfaceId"]
     for address in call.cloud.by("elastic-ip", "NetworkInterfaceId", interface_id):
         call.cloud.put("elastic-ip", address["AllocationId"], without_place(address))
+    flow_logs.forget(call, interface_id)
     call.cloud.delete("network-interface", interface_id)
     subnet_addresses.give_back(call, interface["SubnetId"], len(interface["PrivateIpAddresses"]))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hive_emulator.action import Call
-from hive_emulator.ec2 import cidrs, ids
+from hive_emulator.ec2 import cidrs, ids, prefix_lists
 from hive_emulator.errors import ApiError
 
 Rule = dict[str, Any]
@@ -58,7 +58,11 @@ def _of_permission(call: Call, group: dict[str, Any], permission: dict[str, Any]
     for each in permission.get("Ipv6Ranges", ()):
         yield {**ports, "CidrIpv6": ipv6(each.get("CidrIpv6")), **described(each)}
     for each in permission.get("PrefixListIds", ()):
-        yield {**ports, "PrefixListId": prefix_list(each.get("PrefixListId")), **described(each)}
+        yield {
+            **ports,
+            "PrefixListId": prefix_lists.find(call, each.get("PrefixListId"))["PrefixListId"],
+            **described(each),
+        }
     for each in permission.get("UserIdGroupPairs", ()):
         yield {**ports, "ReferencedGroupInfo": referenced(call, group, each), **described(each)}
 
@@ -117,12 +121,6 @@ def ipv6(text: str | None) -> str:
         return str(cidrs.ipv6(text or "", "cidrIpv6"))
     except ApiError:
         raise ApiError("InvalidParameterValue", f"CIDR block {text} is malformed") from None
-
-
-def prefix_list(text: str | None) -> str:
-    if text is None or not re.fullmatch(r"pl-(?:[0-9a-f]{8}|[0-9a-f]{17})", text):
-        raise ApiError("InvalidPrefixListID.NotFound", f"The prefix list ID '{text}' does not exist")
-    return text
 
 
 def described(source: dict[str, Any]) -> dict[str, str]:

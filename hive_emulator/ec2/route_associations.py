@@ -34,8 +34,10 @@ def _of(call: Call, table: Table, params: dict[str, Any]) -> tuple[str, str]:
     if "SubnetId" in params:
         member, vpcs = "SubnetId", [ids.find(call, "subnet", params["SubnetId"])["VpcId"]]
     else:
-        gateway = ids.find(call, "internet-gateway", params["GatewayId"])
-        member, vpcs = "GatewayId", [each["VpcId"] for each in gateway["Attachments"]]
+        vpn = params["GatewayId"].startswith("vgw-")
+        gateway = ids.find(call, "vpn-gateway" if vpn else "internet-gateway", params["GatewayId"])
+        member = "GatewayId"
+        vpcs = [each["VpcId"] for each in gateway["VpcAttachments" if vpn else "Attachments"]]
     if table["VpcId"] not in vpcs:
         raise ApiError(
             "InvalidParameterValue",

@@ -37,7 +37,17 @@ def _leads_somewhere(call: Call, vpc_id: str, route: dict[str, Any]) -> bool:
         return interface is not None and interface["Status"] == "in-use"
     if "EgressOnlyInternetGatewayId" in route:
         return get("egress-only-internet-gateway", route["EgressOnlyInternetGatewayId"]) is not None
+    if "VpcPeeringConnectionId" in route:
+        peering = get("vpc-peering-connection", route["VpcPeeringConnectionId"])
+        return peering is not None and peering["Status"]["Code"] == "active"
+    if "TransitGatewayId" in route:
+        attached = call.cloud.by("transit-gateway-attachment", "VpcId", vpc_id)
+        return any(each["TransitGatewayId"] == route["TransitGatewayId"] for each in attached)
     if route.get("GatewayId", "local") == "local":
         return True
-    gateway = get("internet-gateway", route["GatewayId"])
-    return gateway is not None and any(each["VpcId"] == vpc_id for each in gateway["Attachments"])
+    if route["GatewayId"].startswith("vpce-"):
+        return get("vpc-endpoint", route["GatewayId"]) is not None
+    wanted = route["GatewayId"]
+    gateway: dict[str, Any] = get("internet-gateway", wanted) or get("vpn-gateway", wanted) or {}
+    attachments = gateway.get("Attachments") or gateway.get("VpcAttachments", ())
+    return any(each["VpcId"] == vpc_id for each in attachments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import cidrs, dependencies, filters, ids, limits, paging, route_state, tagging
+from hive_emulator.ec2 import cidrs, dependencies, filters, ids, limits, paging, route_state, tagging, vpc_endpoints
 
 _LOCAL = {"GatewayId": "local", "Origin": "CreateRouteTable", "State": "active"}
 
@@ -116,7 +116,9 @@ def describe_route_tables(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 @action("DeleteRouteTable")
 def delete_route_table(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    table_id = ids.find(call, "route-table", params.get("RouteTableId"))["RouteTableId"]
+    table = ids.find(call, "route-table", params.get("RouteTableId"))
+    table_id = table["RouteTableId"]
     dependencies.check(call, "route-table", table_id)
+    vpc_endpoints.forget_table(call, table)
     call.cloud.delete("route-table", table_id)
     return {}

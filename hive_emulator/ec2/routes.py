@@ -6,7 +6,7 @@ import ipaddress
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import cidrs, ids, limits, permissions
+from hive_emulator.ec2 import cidrs, ids, limits, prefix_lists
 from hive_emulator.errors import ApiError
 
 Route = dict[str, Any]
@@ -14,9 +14,6 @@ Route = dict[str, Any]
 _DESTINATIONS = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
 # Targets of other clouds' parts, which this one doesn't have: their ids can't exist.
 _ELSEWHERE = {
-    "VpcPeeringConnectionId": "InvalidVpcPeeringConnectionID.NotFound",
-    "TransitGatewayId": "InvalidTransitGatewayID.NotFound",
-    "VpcEndpointId": "InvalidVpcEndpointId.NotFound",
     "LocalGatewayId": "InvalidLocalGatewayID.NotFound",
     "CarrierGatewayId": "InvalidCarrierGatewayID.NotFound",
     "CoreNetworkArn": "InvalidCoreNetworkArn.NotFound",
@@ -28,6 +25,9 @@ _TARGETS = (
     "NetworkInterfaceId",
     "InstanceId",
     "EgressOnlyInternetGatewayId",
+    "VpcEndpointId",
+    "VpcPeeringConnectionId",
+    "TransitGatewayId",
     *_ELSEWHERE,
 )
 
@@ -35,7 +35,7 @@ _TARGETS = (
 @action("CreateRoute")
 def create_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     table = ids.find(call, "route-table", params.get("RouteTableId"))
-    destination = _destination(params)
+    destination = _destination(call, params)
     if _place(table, destination) is not None:
         [block] = destination.values()
         raise ApiError("RouteAlreadyExists", f"The route identified by {block} already exists.")
@@ -45,16 +45,22 @@ def create_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 def add(call: Call, table: dict[str, Any], route: Route) -> None:
     """Appends a route to a table."""
-    made = [each for each in table["Routes"] if each["Origin"] == "CreateRoute"]
-    limits.check(call, "routes-per-table", lambda: made, "RouteLimitExceeded", "routes")
+    made = sum(_weight(call, each) for each in table["Routes"] if each["Origin"] == "CreateRoute")
+    more = _weight(call, route)
+    limits.check(call, "routes-per-table", lambda: range(made), "RouteLimitExceeded", "routes", more=more)
     added = {**route, "Origin": "CreateRoute", "State": "active"}
     call.cloud.put("route-table", table["RouteTableId"], {**table, "Routes": [*table["Routes"], added]})
+
+
+def _weight(call: Call, route: Route) -> int:
+    """How many routes it counts as: one to a prefix list as the entries that the list may have."""
+    return prefix_lists.weight(call, route["DestinationPrefixListId"]) if "DestinationPrefixListId" in route else 1
 
 
 @action("ReplaceRoute")
 def replace_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     table = ids.find(call, "route-table", params.get("RouteTableId"))
-    destination = _destination(params)
+    destination = _destination(call, params)
     place = _place(table, destination)
     if place is None:
         [block] = destination.values()
@@ -76,7 +82,7 @@ def replace_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 @action("DeleteRoute")
 def delete_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     table = ids.find(call, "route-table", params.get("RouteTableId"))
-    destination = _destination(params)
+    destination = _destination(call, params)
     [(member, block)] = destination.items()
     place = _place(table, destination)
     if place is None:
@@ -85,6 +91,11 @@ def delete_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         raise ApiError(
             "InvalidRoute.NotFound",
             f"no route with destination-{kind} {block} in route table {table['RouteTableId']}",
+        )
+    if member == "DestinationPrefixListId" and _is_of_gateway_endpoint(call, table["Routes"][place]):
+        raise ApiError(
+            "InvalidParameterValue",
+            f"cannot remove VPC endpoint route {block} in route table {table['RouteTableId']}",
         )
     if table["Routes"][place]["Origin"] == "CreateRouteTable":
         raise ApiError(
@@ -96,7 +107,7 @@ def delete_route(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _destination(params: dict[str, Any]) -> dict[str, str]:
+def _destination(call: Call, params: dict[str, Any]) -> dict[str, str]:
     given = [name for name in _DESTINATIONS if name in params]
     if len(given) != 1:
         raise ApiError(
@@ -108,7 +119,7 @@ def _destination(params: dict[str, Any]) -> dict[str, str]:
         return {name: str(cidrs.ipv4(params[name], "destinationCidrBlock"))}
     if name == "DestinationIpv6CidrBlock":
         return {name: str(cidrs.ipv6(params[name], "destinationIpv6CidrBlock"))}
-    return {name: permissions.prefix_list(params[name])}
+    return {name: prefix_lists.find(call, params[name])["PrefixListId"]}
 
 
 def _place(table: dict[str, Any], destination: dict[str, str]) -> int | None:
@@ -134,7 +145,7 @@ def _target(call: Call, table: dict[str, Any], params: dict[str, Any]) -> Route:
     if "EgressOnlyInternetGatewayId" in target and "DestinationCidrBlock" in params:
         raise ApiError("InvalidParameterValue", f"{wanted} is a way out for IPv6 only, not for an IPv4 destination")
     if "NetworkInterfaceId" not in target and "NatGatewayId" not in target:
-        _refuse_inside(call, table, _destination(params))
+        _refuse_inside(call, table, _destination(call, params))
     return target
 
 
@@ -156,10 +167,11 @@ def _internet_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
         raise ApiError("InvalidParameterValue", "Local routes come with the VPC's address blocks")
     if wanted.startswith("eigw-"):
         return _egress_gateway(call, table, wanted)
-    gateway = call.cloud.get("internet-gateway", wanted)
+    gateway = call.cloud.get("internet-gateway", wanted) or call.cloud.get("vpn-gateway", wanted)
     if gateway is None:
         raise ApiError("InvalidGatewayID.NotFound", f"The gateway ID '{wanted}' does not exist")
-    if all(each["VpcId"] != table["VpcId"] for each in gateway["Attachments"]):
+    attachments = gateway.get("Attachments") or gateway.get("VpcAttachments", [])
+    if all(each["VpcId"] != table["VpcId"] for each in attachments):
         raise _different_networks(table, "network gateway", wanted)
     return {"GatewayId": wanted}
 
@@ -206,6 +218,39 @@ def _instance(call: Call, table: dict[str, Any], wanted: str) -> Route:
     return _interface(call, table, interfaces[0]["NetworkInterfaceId"])
 
 
+def _is_of_gateway_endpoint(call: Call, route: Route) -> bool:
+    endpoint = call.cloud.get("vpc-endpoint", route.get("GatewayId", ""))
+    return endpoint is not None and endpoint["VpcEndpointType"] == "Gateway"
+
+
+def _endpoint(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    """A gateway load balancer's endpoint; the routes of gateway endpoints come with these."""
+    endpoint = ids.find(call, "vpc-endpoint", wanted)
+    if endpoint["VpcEndpointType"] != "GatewayLoadBalancer":
+        raise ApiError("InvalidParameterValue", f"{wanted} is not a gateway load balancer endpoint")
+    if endpoint["VpcId"] != table["VpcId"]:
+        raise _different_networks(table, "VPC endpoint", wanted)
+    return {"GatewayId": wanted}
+
+
+def _peering(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    """One of either side's; until it is active the route is a black hole."""
+    peering = ids.find(call, "vpc-peering-connection", wanted)
+    if peering["Status"]["Code"] not in ("pending-acceptance", "active"):
+        raise ids.not_found("vpc-peering-connection", wanted)
+    if table["VpcId"] not in (peering["RequesterVpcInfo"]["VpcId"], peering["AccepterVpcInfo"]["VpcId"]):
+        raise _different_networks(table, "vpc peering connection", wanted)
+    return {"VpcPeeringConnectionId": wanted}
+
+
+def _transit_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
+    ids.find(call, "transit-gateway", wanted)
+    attached = call.cloud.by("transit-gateway-attachment", "VpcId", table["VpcId"])
+    if all(each["TransitGatewayId"] != wanted for each in attached):
+        raise ids.not_found("transit-gateway", wanted)
+    return {"TransitGatewayId": wanted}
+
+
 def _different_networks(table: dict[str, Any], noun: str, wanted: str) -> ApiError:
     return ApiError(
         "InvalidParameterValue",
@@ -219,4 +264,7 @@ _FINDERS = {
     "NetworkInterfaceId": _interface,
     "InstanceId": _instance,
     "EgressOnlyInternetGatewayId": _egress_gateway,
+    "VpcEndpointId": _endpoint,
+    "VpcPeeringConnectionId": _peering,
+    "TransitGatewayId": _transit_gateway,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import filters, ids, limits, paging, permissions, security_groups, tagging
+from hive_emulator.ec2 import filters, ids, limits, paging, permissions, prefix_lists, security_groups, tagging
 from hive_emulator.errors import ApiError
 
 Rule = dict[str, Any]
@@ -41,19 +41,27 @@ def _authorize(call: Call, params: dict[str, Any], *, egress: bool) -> dict[str,
 
 
 def _check_quota(call: Call, existing: list[Rule], added: list[Rule]) -> None:
-    """IPv4 and IPv6 are counted apart; a rule that names a group or a prefix list counts for both."""
-    for other in ("CidrIpv6", "CidrIpv4"):
-        held = [rule for rule in existing if other not in rule]
-        more = [rule for rule in added if other not in rule]
+    """IPv4 and IPv6 are counted apart; a rule that names a group counts for both."""
+    for family in ("IPv4", "IPv6"):
+        more = sum(_weight(call, rule, family) for rule in added)
         if more:
+            held = sum(_weight(call, rule, family) for rule in existing)
             limits.check(
                 call,
                 "rules-per-security-group",
-                lambda: held,  # noqa: B023 - called at once
+                lambda: range(held),  # noqa: B023 - called at once
                 "RulesPerSecurityGroupLimitExceeded",
                 "rules per security group",
-                more=len(more),
+                more=more,
             )
+
+
+def _weight(call: Call, rule: Rule, family: str) -> int:
+    """How many rules of a family this one counts as: a prefix list as the entries that it may have."""
+    if "PrefixListId" in rule:
+        own = prefix_lists.find(call, rule["PrefixListId"])["AddressFamily"] == family
+        return prefix_lists.weight(call, rule["PrefixListId"]) if own else 0
+    return int(("CidrIpv6" if family == "IPv4" else "CidrIpv4") not in rule)
 
 
 def _rules(call: Call, group: dict[str, Any], egress: bool) -> list[Rule]:
@@ -162,7 +170,7 @@ def _rewritten(call: Call, group: dict[str, Any], old: Rule, wanted: dict[str, A
     if "CidrIpv6" in wanted:
         source["CidrIpv6"] = permissions.ipv6(wanted["CidrIpv6"])
     if "PrefixListId" in wanted:
-        source["PrefixListId"] = permissions.prefix_list(wanted["PrefixListId"])
+        source["PrefixListId"] = prefix_lists.find(call, wanted["PrefixListId"])["PrefixListId"]
     if "ReferencedGroupId" in wanted:
         pair = {"GroupId": wanted["ReferencedGroupId"]}
         source["ReferencedGroupInfo"] = permissions.referenced(call, group, pair)

@@ -9,6 +9,7 @@ from hive_emulator.ec2 import (
     cidrs,
     dependencies,
     filters,
+    flow_logs,
     ids,
     limits,
     network_acls,
@@ -164,6 +165,7 @@ def delete_subnet(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     dependencies.check(call, "subnet", subnet["SubnetId"])
     network_acls.forget_subnet(call, subnet["VpcId"], subnet["SubnetId"])
     route_tables.forget(call, subnet["VpcId"], subnet["SubnetId"])
+    flow_logs.forget(call, subnet["SubnetId"])
     call.cloud.delete("subnet", subnet["SubnetId"])
     return {}
 

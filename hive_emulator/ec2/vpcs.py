@@ -10,6 +10,7 @@ from hive_emulator.ec2 import (
     dependencies,
     dhcp,
     filters,
+    flow_logs,
     ids,
     instance_view,
     limits,
@@ -121,6 +122,7 @@ def delete_vpc(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         security_groups.remove(call, group)
     for acl in call.cloud.by("network-acl", "VpcId", vpc_id):
         call.cloud.delete("network-acl", acl["NetworkAclId"])
+    flow_logs.forget(call, vpc_id)
     call.cloud.delete("vpc", vpc_id)
     return {}
 

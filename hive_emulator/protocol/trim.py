@@ -48,7 +48,32 @@ ACTIONS = {
         AssignIpv6Addresses UnassignIpv6Addresses
         CreateNetworkAcl DescribeNetworkAcls DeleteNetworkAcl ReplaceNetworkAclAssociation
         CreateNetworkAclEntry ReplaceNetworkAclEntry DeleteNetworkAclEntry
-        DescribeVpcClassicLink DescribeVpcClassicLinkDnsSupport DescribeVpcEndpoints
+        DescribeVpcClassicLink DescribeVpcClassicLinkDnsSupport
+        CreateVpcEndpoint DescribeVpcEndpoints ModifyVpcEndpoint DeleteVpcEndpoints
+        CreateVpcEndpointServiceConfiguration DescribeVpcEndpointServiceConfigurations
+        ModifyVpcEndpointServiceConfiguration DeleteVpcEndpointServiceConfigurations
+        DescribeVpcEndpointServicePermissions ModifyVpcEndpointServicePermissions DescribeVpcEndpointServices
+        DescribeVpcEndpointConnections AcceptVpcEndpointConnections RejectVpcEndpointConnections
+        CreateVpcEndpointConnectionNotification DescribeVpcEndpointConnectionNotifications
+        ModifyVpcEndpointConnectionNotification DeleteVpcEndpointConnectionNotifications
+        DescribePrefixLists CreateManagedPrefixList DescribeManagedPrefixLists ModifyManagedPrefixList
+        DeleteManagedPrefixList GetManagedPrefixListEntries GetManagedPrefixListAssociations
+        RestoreManagedPrefixListVersion
+        CreateVpcPeeringConnection AcceptVpcPeeringConnection RejectVpcPeeringConnection DeleteVpcPeeringConnection
+        DescribeVpcPeeringConnections ModifyVpcPeeringConnectionOptions
+        CreateVpnGateway DescribeVpnGateways DeleteVpnGateway AttachVpnGateway DetachVpnGateway
+        EnableVgwRoutePropagation DisableVgwRoutePropagation
+        CreateCustomerGateway DescribeCustomerGateways DeleteCustomerGateway
+        CreateFlowLogs DescribeFlowLogs DeleteFlowLogs
+        CreateTransitGateway DescribeTransitGateways ModifyTransitGateway DeleteTransitGateway
+        CreateTransitGatewayVpcAttachment DescribeTransitGatewayVpcAttachments ModifyTransitGatewayVpcAttachment
+        DeleteTransitGatewayVpcAttachment DescribeTransitGatewayAttachments
+        CreateTransitGatewayRouteTable DescribeTransitGatewayRouteTables DeleteTransitGatewayRouteTable
+        AssociateTransitGatewayRouteTable DisassociateTransitGatewayRouteTable
+        GetTransitGatewayRouteTableAssociations EnableTransitGatewayRouteTablePropagation
+        DisableTransitGatewayRouteTablePropagation GetTransitGatewayRouteTablePropagations
+        GetTransitGatewayAttachmentPropagations CreateTransitGatewayRoute ReplaceTransitGatewayRoute
+        DeleteTransitGatewayRoute SearchTransitGatewayRoutes
         CreateDhcpOptions DescribeDhcpOptions DeleteDhcpOptions AssociateDhcpOptions
         CreatePlacementGroup DescribePlacementGroups DeletePlacementGroup
         AllocateAddress DescribeAddresses ReleaseAddress AssociateAddress DisassociateAddress

@@ -96,6 +96,10 @@ class State:
             found = self._places[account, region] = {}
         return found
 
+    def accounts(self, region: str) -> list[str]:
+        """The accounts that have anything in this region."""
+        return [account for account, where in self._places if where == region]
+
     def apply(self, changes: Sequence[Change]) -> None:
         """Write all ``changes``."""
         now = 0.0 if self._births is None else time.monotonic()

@@ -18,6 +18,16 @@ CALLS = (
     ("describe_dhcp_options", "DhcpOptions", "DhcpOptionsId"),
     ("describe_addresses", "Addresses", "AllocationId"),
     ("describe_nat_gateways", "NatGateways", "NatGatewayId"),
+    ("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
+    ("describe_vpc_endpoint_service_configurations", "ServiceConfigurations", "ServiceId"),
+    ("describe_vpc_endpoint_connection_notifications", "ConnectionNotificationSet", "ConnectionNotificationId"),
+    ("describe_managed_prefix_lists", "PrefixLists", "PrefixListId"),
+    ("describe_vpn_gateways", "VpnGateways", "VpnGatewayId"),
+    ("describe_customer_gateways", "CustomerGateways", "CustomerGatewayId"),
+    ("describe_flow_logs", "FlowLogs", "FlowLogId"),
+    ("describe_transit_gateways", "TransitGateways", "TransitGatewayId"),
+    ("describe_transit_gateway_attachments", "TransitGatewayAttachments", "TransitGatewayAttachmentId"),
+    ("describe_transit_gateway_route_tables", "TransitGatewayRouteTables", "TransitGatewayRouteTableId"),
     ("describe_volumes", "Volumes", "VolumeId"),
     ("describe_key_pairs", "KeyPairs", "KeyPairId"),
     ("describe_placement_groups", "PlacementGroups", "GroupId"),
@@ -35,8 +45,11 @@ def inventory(ec2: Any) -> set[str]:
     reservations = ec2.describe_instances()["Reservations"]
     instances = [instance for each in reservations for instance in each["Instances"]]
     found |= {each["InstanceId"] for each in instances if each["State"]["Name"] != "terminated"}
+    peerings = ec2.describe_vpc_peering_connections()["VpcPeeringConnections"]
+    found |= {each["VpcPeeringConnectionId"] for each in peerings if each["Status"]["Code"] != "deleted"}
     tagged = {row["ResourceId"] for row in ec2.describe_tags()["Tags"]}
     gone = {each["InstanceId"] for each in instances} | {
         each["NatGatewayId"] for each in ec2.describe_nat_gateways()["NatGateways"]
     }
+    gone |= {each["VpcPeeringConnectionId"] for each in peerings}
     return found | (tagged - gone)

@@ -61,10 +61,13 @@ resource "aws_security_group_rule" "self" {
   to_port           = -1
   protocol          = "icmp"
 }
+data "aws_prefix_list" "s3" {
+  name = "com.amazonaws.ap-southeast-2.s3"
+}
 resource "aws_security_group_rule" "list" {
   type              = "egress"
   security_group_id = aws_security_group.web.id
-  prefix_list_ids   = ["pl-63a5400a"]
+  prefix_list_ids   = [data.aws_prefix_list.s3.id]
   from_port         = 443
   to_port           = 443
   protocol          = "tcp"
@@ -218,9 +221,12 @@ resource "aws_vpc_security_group_ingress_rule" "group" {
   from_port                    = 53
   to_port                      = 53
 }
+data "aws_ec2_managed_prefix_list" "s3" {
+  name = "com.amazonaws.ap-southeast-2.s3"
+}
 resource "aws_vpc_security_group_egress_rule" "list" {
   security_group_id = aws_security_group.one.id
-  prefix_list_id    = "pl-63a5400a"
+  prefix_list_id    = data.aws_ec2_managed_prefix_list.s3.id
   ip_protocol       = "tcp"
   from_port         = 443
   to_port           = 443

@@ -71,6 +71,23 @@ class World:
         its_id = {"EgressOnlyInternetGatewayId": made["EgressOnlyInternetGatewayId"]}
         return ("DeleteVpc", {"VpcId": self.vpc}), *its_id.values(), ("DeleteEgressOnlyInternetGateway", its_id)
 
+    def vpc_by_endpoint(self):
+        wanted = {"VpcId": self.vpc, "ServiceName": "com.amazonaws.ap-southeast-2.s3"}
+        endpoint = self.desk("CreateVpcEndpoint", **wanted)["VpcEndpoint"]["VpcEndpointId"]
+        return ("DeleteVpc", {"VpcId": self.vpc}), endpoint, ("DeleteVpcEndpoints", {"VpcEndpointIds": [endpoint]})
+
+    def vpc_by_peering(self):
+        other = self.desk("CreateVpc", CidrBlock="10.7.0.0/16")["Vpc"]["VpcId"]
+        made = self.desk("CreateVpcPeeringConnection", VpcId=self.vpc, PeerVpcId=other)["VpcPeeringConnection"]
+        its_id = {"VpcPeeringConnectionId": made["VpcPeeringConnectionId"]}
+        return ("DeleteVpc", {"VpcId": self.vpc}), *its_id.values(), ("DeleteVpcPeeringConnection", its_id)
+
+    def vpc_by_vpn_gateway(self):
+        made = self.desk("CreateVpnGateway", Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
+        both = {"VpcId": self.vpc, "VpnGatewayId": made}
+        self.desk("AttachVpnGateway", **both)
+        return ("DeleteVpc", {"VpcId": self.vpc}), made, ("DetachVpnGateway", both)
+
     def network_acl_by_subnet(self):
         subnet, acl = self.subnet(), self.desk("CreateNetworkAcl", VpcId=self.vpc)["NetworkAcl"]["NetworkAclId"]
         wanted = [{"Name": "association.subnet-id", "Values": [subnet]}]
@@ -160,10 +177,70 @@ class World:
         ]
         return ("DeleteSnapshot", {"SnapshotId": snapshot}), image, ("DeregisterImage", {"ImageId": image})
 
+    def prefix_list(self):
+        wanted = {"PrefixListName": "list", "AddressFamily": "IPv4", "MaxEntries": 1}
+        return self.desk("CreateManagedPrefixList", **wanted)["PrefixList"]["PrefixListId"]
+
+    def prefix_list_by_rule(self):
+        made, group = self.prefix_list(), self.group()
+        rule = {"GroupId": group, "IpPermissions": [{"IpProtocol": "-1", "PrefixListIds": [{"PrefixListId": made}]}]}
+        self.desk("AuthorizeSecurityGroupIngress", **rule)
+        delete = ("DeleteManagedPrefixList", {"PrefixListId": made})
+        return delete, group, ("RevokeSecurityGroupIngress", rule)
+
+    def prefix_list_by_route(self):
+        made, table = self.prefix_list(), self.desk("CreateRouteTable", VpcId=self.vpc)["RouteTable"]["RouteTableId"]
+        route = {"RouteTableId": table, "DestinationPrefixListId": made}
+        self.desk("CreateRoute", **route, GatewayId=self.gateway())
+        return ("DeleteManagedPrefixList", {"PrefixListId": made}), table, ("DeleteRoute", route)
+
+    def transit_gateway(self):
+        return self.desk("CreateTransitGateway")["TransitGateway"]["TransitGatewayId"]
+
+    def attachment(self, gateway):
+        both = {"TransitGatewayId": gateway, "VpcId": self.vpc, "SubnetIds": [self.subnet()]}
+        made = self.desk("CreateTransitGatewayVpcAttachment", **both)["TransitGatewayVpcAttachment"]
+        return {"TransitGatewayAttachmentId": made["TransitGatewayAttachmentId"]}
+
+    def gateway_table(self, gateway):
+        made = self.desk("CreateTransitGatewayRouteTable", TransitGatewayId=gateway)["TransitGatewayRouteTable"]
+        return {"TransitGatewayRouteTableId": made["TransitGatewayRouteTableId"]}
+
+    def transit_gateway_by_attachment(self):
+        gateway = self.transit_gateway()
+        its_id = self.attachment(gateway)
+        delete = ("DeleteTransitGateway", {"TransitGatewayId": gateway})
+        return delete, *its_id.values(), ("DeleteTransitGatewayVpcAttachment", its_id)
+
+    def transit_gateway_by_route_table(self):
+        gateway = self.transit_gateway()
+        table = self.gateway_table(gateway)
+        delete = ("DeleteTransitGateway", {"TransitGatewayId": gateway})
+        return delete, *table.values(), ("DeleteTransitGatewayRouteTable", table)
+
+    def transit_gateway_table_by_attachment(self):
+        wanted = {"DefaultRouteTableAssociation": "disable"}
+        gateway = self.desk("CreateTransitGateway", Options=wanted)["TransitGateway"]["TransitGatewayId"]
+        its_id, table = self.attachment(gateway), self.gateway_table(gateway)
+        self.desk("AssociateTransitGatewayRouteTable", **its_id, **table)
+        let_go = ("DisassociateTransitGatewayRouteTable", {**its_id, **table})
+        return ("DeleteTransitGatewayRouteTable", table), *its_id.values(), let_go
+
     def placement_group_by_instance(self):
         self.desk("CreatePlacementGroup", GroupName="near", Strategy="cluster")
         instance = self.instance(InstanceType="m5.large", Placement={"GroupName": "near"})
         return ("DeletePlacementGroup", {"GroupName": "near"}), instance, self.terminate(instance)
+
+
+def refusal(world: World, delete: str, params: dict) -> tuple[str, str]:
+    """Code and message of the error; of a prefix list the state that it is in afterwards."""
+    if delete == "DeleteManagedPrefixList":
+        world.desk(delete, **params)
+        [left] = world.desk("DescribeManagedPrefixLists", PrefixListIds=[params["PrefixListId"]])["PrefixLists"]
+        return left["State"], left["StateMessage"]
+    with pytest.raises(ApiError) as caught:
+        world.desk(delete, **params)
+    return caught.value.code, caught.value.message
 
 
 LINES = [name for name in vars(World) if "_by_" in name]
@@ -177,10 +254,9 @@ def test_every_line_of_the_table_is_walked_through():
 def test_what_is_held_stays_until_it_is_let_go(line, name):
     world = World()
     (delete, params), holder, (let_go, its_params) = getattr(world, name)()
-    with pytest.raises(ApiError) as caught:
-        world.desk(delete, **params)
-    assert caught.value.code == line.code
-    assert f"Held by {holder}: {line.by}." in caught.value.message
+    code, message = refusal(world, delete, params)
+    assert code == line.code
+    assert f"Held by {holder}: {line.by}." in message
     world.desk(let_go, **its_params)
     world.desk(delete, **params)
 

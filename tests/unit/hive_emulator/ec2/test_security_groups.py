@@ -84,6 +84,8 @@ def test_a_groups_name_in_another_vpc_is_not_found_by_name(desk, group, refused)
 
 
 def test_each_source_becomes_a_rule_with_an_id_and_they_show_grouped_by_ports(desk, vpc, group):
+    wanted = {"PrefixListName": "list", "AddressFamily": "IPv4", "MaxEntries": 1}
+    listed = desk("CreateManagedPrefixList", **wanted)["PrefixList"]["PrefixListId"]
     other = make(desk, vpc, "db")
     rules = allow(
         desk,
@@ -94,7 +96,7 @@ def test_each_source_becomes_a_rule_with_an_id_and_they_show_grouped_by_ports(de
             "ToPort": 443,
             "IpRanges": [{"CidrIp": "10.1.2.3/16", "Description": "office"}, {"CidrIp": "10.2.0.0/16"}],
             "Ipv6Ranges": [{"CidrIpv6": "2001:DB8::1/32"}],
-            "PrefixListIds": [{"PrefixListId": "pl-63a5400a"}],
+            "PrefixListIds": [{"PrefixListId": listed}],
             "UserIdGroupPairs": [{"GroupId": other, "Description": "peers"}],
         },
     )
@@ -110,7 +112,7 @@ def test_each_source_becomes_a_rule_with_an_id_and_they_show_grouped_by_ports(de
         "ToPort": 443,
         "IpRanges": [{"CidrIp": "10.1.0.0/16", "Description": "office"}, {"CidrIp": "10.2.0.0/16"}],
         "Ipv6Ranges": [{"CidrIpv6": "2001:db8::/32"}],
-        "PrefixListIds": [{"PrefixListId": "pl-63a5400a"}],
+        "PrefixListIds": [{"PrefixListId": listed}],
         "UserIdGroupPairs": [{**who, "Description": "peers"}],
     }
 
