@@ -9,10 +9,19 @@ from hive_emulator.action import Call
 from hive_emulator.ec2 import partitions
 from hive_emulator.errors import ApiError
 
+SETTINGS = "ebs-encryption"
+
+
+def settings(call: Call) -> dict[str, Any]:
+    """What the account has set for all its volumes here: ``Enabled``, ``KmsKeyId``."""
+    return call.cloud.get("meta", SETTINGS) or {}
+
 
 def members(call: Call, params: dict[str, Any], source: dict[str, Any] | None = None) -> dict[str, Any]:
     """Encrypted and KmsKeyId of what is made from ``params`` and the snapshot or volume it comes from."""
     source = source or {}
+    if settings(call).get("Enabled"):
+        params = {**params, "Encrypted": True}
     if "KmsKeyId" in params and not params.get("Encrypted", source.get("Encrypted", False)):
         raise ApiError(
             "InvalidParameterDependency", "The parameter KmsKeyId requires the parameter Encrypted to be set."
@@ -21,11 +30,14 @@ def members(call: Call, params: dict[str, Any], source: dict[str, Any] | None = 
     if not (params.get("Encrypted") or source.get("Encrypted")):
         return {"Encrypted": False}
     if "KmsKeyId" in params:
-        return {"Encrypted": True, "KmsKeyId": _arn(call, params["KmsKeyId"])}
-    return {"Encrypted": True, "KmsKeyId": source.get("KmsKeyId") or _default_key(call)}
+        return {"Encrypted": True, "KmsKeyId": arn(call, params["KmsKeyId"])}
+    return {
+        "Encrypted": True,
+        "KmsKeyId": source.get("KmsKeyId") or settings(call).get("KmsKeyId") or _default_key(call),
+    }
 
 
-def _arn(call: Call, key: str) -> str:
+def arn(call: Call, key: str) -> str:
     if key.startswith("arn:"):
         return key
     name = key if key.startswith("alias/") else f"key/{key}"
@@ -34,4 +46,4 @@ def _arn(call: Call, key: str) -> str:
 
 def _default_key(call: Call) -> str:
     """The account's own EBS key: always the same one for an account and region."""
-    return _arn(call, str(uuid.uuid5(uuid.NAMESPACE_DNS, f"ebs.{call.region}.{call.account}")))
+    return arn(call, str(uuid.uuid5(uuid.NAMESPACE_DNS, f"ebs.{call.region}.{call.account}")))

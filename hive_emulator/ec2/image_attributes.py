@@ -44,6 +44,16 @@ def modify_image_attribute(call: Call, params: dict[str, Any]) -> dict[str, Any]
     return {}
 
 
+@action("ResetImageAttribute")
+def reset_image_attribute(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Nobody but its owner may launch it afterwards; AWS resets no other attribute."""
+    image = images.own(call, params["ImageId"])
+    if params["Attribute"] != "launchPermission":
+        raise parameters.invalid(params["Attribute"], "attribute", "launchPermission")
+    call.cloud.put("image", image["ImageId"], {**image, "_LaunchPermissions": [], "Public": False})
+    return {}
+
+
 def _named(params: dict[str, Any]) -> str:
     """The attribute that a call is about when it doesn't say so."""
     given = [name for name in _CHANGES if name in params]

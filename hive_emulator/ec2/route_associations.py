@@ -37,7 +37,8 @@ def _of(call: Call, table: Table, params: dict[str, Any]) -> tuple[str, str]:
         vpn = params["GatewayId"].startswith("vgw-")
         gateway = ids.find(call, "vpn-gateway" if vpn else "internet-gateway", params["GatewayId"])
         member = "GatewayId"
-        vpcs = [each["VpcId"] for each in gateway["VpcAttachments" if vpn else "Attachments"]]
+        attachments = gateway["VpcAttachments" if vpn else "Attachments"]
+        vpcs = [each["VpcId"] for each in attachments if each["State"] != "detached"]
     if table["VpcId"] not in vpcs:
         raise ApiError(
             "InvalidParameterValue",

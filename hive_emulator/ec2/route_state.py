@@ -50,4 +50,4 @@ def _leads_somewhere(call: Call, vpc_id: str, route: dict[str, Any]) -> bool:
     wanted = route["GatewayId"]
     gateway: dict[str, Any] = get("internet-gateway", wanted) or get("vpn-gateway", wanted) or {}
     attachments = gateway.get("Attachments") or gateway.get("VpcAttachments", ())
-    return any(each["VpcId"] == vpc_id for each in attachments)
+    return any(each["VpcId"] == vpc_id and each["State"] != "detached" for each in attachments)

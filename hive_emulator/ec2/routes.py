@@ -171,7 +171,7 @@ def _internet_gateway(call: Call, table: dict[str, Any], wanted: str) -> Route:
     if gateway is None:
         raise ApiError("InvalidGatewayID.NotFound", f"The gateway ID '{wanted}' does not exist")
     attachments = gateway.get("Attachments") or gateway.get("VpcAttachments", [])
-    if all(each["VpcId"] != table["VpcId"] for each in attachments):
+    if all(each["VpcId"] != table["VpcId"] or each["State"] == "detached" for each in attachments):
         raise _different_networks(table, "network gateway", wanted)
     return {"GatewayId": wanted}
 

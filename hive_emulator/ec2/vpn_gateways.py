@@ -62,11 +62,16 @@ def describe_vpn_gateways(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 @action("DeleteVpnGateway")
 def delete_vpn_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     gateway = ids.find(call, KIND, params["VpnGatewayId"])
-    if gateway["VpcAttachments"]:
-        vpc = gateway["VpcAttachments"][0]["VpcId"]
+    if attached(gateway):
+        vpc = attached(gateway)[0]
         raise ApiError("IncorrectState", f"The vpnGateway '{gateway['VpnGatewayId']}' is attached to {vpc}")
     call.cloud.delete(KIND, gateway["VpnGatewayId"])
     return {}
+
+
+def attached(gateway: Gateway) -> list[str]:
+    """The VPC that it is attached to, if any."""
+    return [each["VpcId"] for each in gateway["VpcAttachments"] if each["State"] == "attached"]
 
 
 @action("AttachVpnGateway")
@@ -75,7 +80,7 @@ def attach_vpn_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     attachment = {"VpcId": vpc["VpcId"], "State": "attached"}
     if gateway["VpcAttachments"] == [attachment]:
         return {"VpcToVpnAttachment": attachment}
-    if gateway["VpcAttachments"] or call.cloud.by(KIND, "VpcId", vpc["VpcId"]):
+    if attached(gateway) or call.cloud.by(KIND, "VpcId", vpc["VpcId"]):
         raise ApiError(
             "VpnGatewayAttachmentLimitExceeded",
             "A VPC has one VPN gateway, and a VPN gateway is attached to one VPC.",
@@ -87,7 +92,7 @@ def attach_vpn_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 @action("DetachVpnGateway")
 def detach_vpn_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     gateway, vpc = ids.find(call, KIND, params["VpnGatewayId"]), ids.find(call, "vpc", params["VpcId"])
-    if all(each["VpcId"] != vpc["VpcId"] for each in gateway["VpcAttachments"]):
+    if vpc["VpcId"] not in attached(gateway):
         raise ApiError(
             "InvalidVpnGatewayAttachment.NotFound",
             f"The attachment with vpn gateway ID '{gateway['VpnGatewayId']}' and vpc ID '{vpc['VpcId']}' "
@@ -96,14 +101,16 @@ def detach_vpn_gateway(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     for table in call.cloud.by("route-table", "VpcId", vpc["VpcId"]):
         _propagate(call, table, gateway["VpnGatewayId"], on=False)
     route_tables.forget(call, vpc["VpcId"], gateway["VpnGatewayId"])
-    call.cloud.put(KIND, gateway["VpnGatewayId"], {**gateway, "VpcAttachments": []})
+    # It stays listed: older providers wait to see it detached.
+    left = [{"VpcId": vpc["VpcId"], "State": "detached"}]
+    call.cloud.put(KIND, gateway["VpnGatewayId"], {**gateway, "VpcAttachments": left})
     return {}
 
 
 @action("EnableVgwRoutePropagation")
 def enable_vgw_route_propagation(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     table, gateway = _pair(call, params)
-    if all(each["VpcId"] != table["VpcId"] for each in gateway["VpcAttachments"]):
+    if table["VpcId"] not in attached(gateway):
         raise ApiError(
             "Gateway.NotAttached", f"resource {gateway['VpnGatewayId']} is not attached to network {table['VpcId']}"
         )

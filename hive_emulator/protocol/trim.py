@@ -25,6 +25,8 @@ ACTIONS = {
         DescribeVolumesModifications DeleteVolume AttachVolume DetachVolume
         CreateKeyPair ImportKeyPair DescribeKeyPairs DeleteKeyPair
         DescribeImages CreateImage RegisterImage DeregisterImage DescribeImageAttribute ModifyImageAttribute
+        ResetImageAttribute EnableEbsEncryptionByDefault DisableEbsEncryptionByDefault GetEbsEncryptionByDefault
+        GetEbsDefaultKmsKeyId ModifyEbsDefaultKmsKeyId ResetEbsDefaultKmsKeyId
         CreateSnapshot DescribeSnapshots DeleteSnapshot CopySnapshot DescribeSnapshotAttribute
         CreateTags DeleteTags DescribeTags
         DescribeRegions DescribeAvailabilityZones DescribeAccountAttributes

@@ -31,6 +31,7 @@ def test_it_is_attached_to_one_vpc(desk, vpc, vpn, refused):
     with refused("InvalidVpnGatewayAttachment.NotFound"):
         desk("DetachVpnGateway", VpnGatewayId=other, VpcId=vpc)
     desk("DetachVpnGateway", VpnGatewayId=vpn, VpcId=vpc)
+    assert shown(desk, vpn)["VpcAttachments"] == [{"VpcId": vpc, "State": "detached"}]
     desk("DeleteVpnGateway", VpnGatewayId=vpn)
     with refused("InvalidVpnGatewayID.NotFound", vpn):
         shown(desk, vpn)
