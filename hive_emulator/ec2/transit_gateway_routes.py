@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hive_emulator.action import Call, action
-from hive_emulator.ec2 import cidrs, filters, ids, parameters
+from hive_emulator.ec2 import cidrs, filters, ids, paging, parameters
 from hive_emulator.ec2 import transit_gateway_route_tables as tables
 from hive_emulator.ec2.transit_gateway_attachments import KIND as ATTACHMENT
 from hive_emulator.ec2.transit_gateway_attachments import resource
@@ -130,7 +130,8 @@ def search_transit_gateway_routes(call: Call, params: dict[str, Any]) -> dict[st
         else:
             wanted = [ipaddress.ip_network(_block(each)) for each in one.get("Values", ())]
             found = search(found, wanted)
-    return {"Routes": filters.apply(found, plain, FILTERS), "AdditionalRoutesAvailable": False}
+    shown = paging.page("Routes", filters.apply(found, plain, FILTERS), params, "DestinationCidrBlock")
+    return {**shown, "AdditionalRoutesAvailable": "NextToken" in shown}
 
 
 def _inside(inner: Block, outer: Block) -> bool:

@@ -62,13 +62,42 @@ def populated(ec2: Any, image: str) -> Any:
     return ec2
 
 
+@pytest.fixture(scope="module")
+def asked(populated: Any) -> dict[str, dict[str, Any]]:
+    """Actions that page through what one thing has → which one."""
+    ec2, cidrs = populated, [f"10.{n}.0.0/16" for n in range(COUNT)]
+    listed = ec2.create_managed_prefix_list(
+        PrefixListName="paged", AddressFamily="IPv4", MaxEntries=COUNT, Entries=[{"Cidr": cidr} for cidr in cidrs]
+    )["PrefixList"]["PrefixListId"]
+    balancer = "arn:aws:elasticloadbalancing:ap-southeast-2:000000000001:loadbalancer/net/paged/0123456789abcdef"
+    service = ec2.create_vpc_endpoint_service_configuration(NetworkLoadBalancerArns=[balancer])
+    service_id = service["ServiceConfiguration"]["ServiceId"]
+    people = [f"arn:aws:iam::{n:012}:root" for n in range(1, COUNT + 1)]
+    ec2.modify_vpc_endpoint_service_permissions(ServiceId=service_id, AddAllowedPrincipals=people)
+    gateway = ec2.create_transit_gateway()["TransitGateway"]
+    table = {"TransitGatewayRouteTableId": gateway["Options"]["AssociationDefaultRouteTableId"]}
+    for subnet in ec2.describe_subnets(Filters=[{"Name": "cidr-block", "Values": ["10.*"]}])["Subnets"]:
+        attachment = ec2.create_transit_gateway_vpc_attachment(
+            TransitGatewayId=gateway["TransitGatewayId"], VpcId=subnet["VpcId"], SubnetIds=[subnet["SubnetId"]]
+        )["TransitGatewayVpcAttachment"]["TransitGatewayAttachmentId"]
+    return {
+        "DescribeVpcEndpointServicePermissions": {"ServiceId": service_id},
+        "GetManagedPrefixListAssociations": {"PrefixListId": listed},
+        "GetManagedPrefixListEntries": {"PrefixListId": listed},
+        "GetTransitGatewayAttachmentPropagations": {"TransitGatewayAttachmentId": attachment},
+        "GetTransitGatewayRouteTableAssociations": table,
+        "GetTransitGatewayRouteTablePropagations": table,
+        "SearchTransitGatewayRoutes": {**table, "Filters": [{"Name": "state", "Values": ["active"]}]},
+    }
+
+
 @pytest.mark.parametrize("action", PAGED)
-def test_pages_together_are_the_whole(populated: Any, action: str) -> None:
-    method = xform_name(action)
+def test_pages_together_are_the_whole(populated: Any, asked: dict[str, dict[str, Any]], action: str) -> None:
+    method, given = xform_name(action), asked.get(action, {})
     paginator = populated.get_paginator(method)
     key = paginator.result_keys[0].expression
-    whole = paginator.paginate().build_full_result()[key]  # instance types come in pages of 100 unless asked
-    pages = [page[key] for page in paginator.paginate(PaginationConfig={"PageSize": 5})]
+    whole = paginator.paginate(**given).build_full_result()[key]  # instance types come in pages of 100 unless asked
+    pages = [page[key] for page in paginator.paginate(**given, PaginationConfig={"PageSize": 5})]
     assert [item for page in pages for item in page] == whole
     assert all(len(page) <= 5 for page in pages)
     if len(whole) > 5:
