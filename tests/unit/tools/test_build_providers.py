@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
-import build_providers  # noqa: E402
+import build_providers
 
 
 def test_the_mirror_is_outside_of_the_tree_unless_a_folder_is_named(monkeypatch, tmp_path):
