@@ -113,7 +113,7 @@ class Faults:
 
     async def before_call(self, line: str, method: str, params: dict[str, Any], kind: str) -> None:
         """Answer late, wrong, or not at all. `line` is `METHOD /path`."""
-        about = {name: params[name] for name in ("node", "vmid", "storage") if name in params}
+        about: dict[str, Any] = {name: params[name] for name in ("node", "vmid", "storage") if name in params}
         for fault in self.listed:
             if fault.kind not in ("error", "slow", "hang", "lock") or not self._is_about(fault, about):
                 continue

@@ -13,9 +13,8 @@ from typing import IO, Any
 from urllib.parse import parse_qsl
 
 import orjson
-from python_multipart import FormParser
 from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import Field, File, parse_options_header
+from python_multipart.multipart import MultipartParser, parse_options_header
 
 from proxmox_emulator.errors import ApiError
 
@@ -108,22 +107,45 @@ async def _read_multipart(found: Body, headers: dict[str, str], receive: Receive
             raise ApiError(f"unable to write the upload: {error.strerror}", 500) from None
 
 
-def _parser(found: Body, boundary: bytes, target: IO[bytes]) -> FormParser:
-    class UploadedFile(File):  # type: ignore[misc]
-        """Written where it will stay; python-multipart's own would keep a copy in memory first."""
+def _parser(found: Body, boundary: bytes, target: IO[bytes]) -> MultipartParser:
+    part: dict[str, Any] = {}
 
-        def on_data(self, data: bytes) -> int:
-            return target.write(data)
+    def begin() -> None:
+        part.update(header=b"", value=b"", name="", is_file=False, content=b"")
 
-        def on_end(self) -> None:
-            target.flush()
+    def field(data: bytes, start: int, end: int) -> None:
+        part["header"] += data[start:end]
 
-    def on_field(field: Any) -> None:
-        found.params[field.field_name.decode(errors="replace")] = (field.value or b"").decode(errors="replace")
+    def value(data: bytes, start: int, end: int) -> None:
+        part["value"] += data[start:end]
 
-    def on_file(file: Any) -> None:
-        found.params[file.field_name.decode(errors="replace")] = (file.file_name or b"").decode(errors="replace")
+    def header_end() -> None:
+        if part["header"].lower() == b"content-disposition":
+            options = parse_options_header(part["value"])[1]
+            part["name"] = options.get(b"name", b"").decode(errors="replace")
+            part["is_file"] = b"filename" in options
+            part["content"] = options.get(b"filename", b"")
+        part.update(header=b"", value=b"")
 
-    return FormParser(
-        "multipart/form-data", on_field, on_file, boundary=boundary, FileClass=UploadedFile, FieldClass=Field
+    def content(data: bytes, start: int, end: int) -> None:
+        if part["is_file"]:
+            target.write(data[start:end])
+        else:
+            part["content"] += data[start:end]
+            if len(part["content"]) > LARGEST_FORM:
+                raise ApiError(f"for data too large (limit is {LARGEST_FORM} bytes)", 413)
+
+    def end() -> None:
+        found.params[part["name"]] = part["content"].decode(errors="replace")
+
+    return MultipartParser(
+        boundary,
+        {
+            "on_part_begin": begin,
+            "on_header_field": field,
+            "on_header_value": value,
+            "on_header_end": header_end,
+            "on_part_data": content,
+            "on_part_end": end,
+        },
     )

@@ -89,7 +89,7 @@ def _copied_disk(request: Request, guest: Body, copy: Body, name: str, text: str
     volume = volumes.find(request.cluster, found[key], request.node) if ":" in found[key] else None
     if volume is None:
         return text
-    wanted = "cloudinit" if "cloudinit" in volume["name"] else request.params.get("format", volume["format"])
-    storage = request.params.get("storage", volume["storage"])
+    wanted = "cloudinit" if "cloudinit" in volume["name"] else request.params.get("format") or volume["format"]
+    storage = request.params.get("storage") or volume["storage"]
     made = volumes.allocate(request.cluster, storage, copy["node"], copy, volume["size"], wanted)
     return property_strings.render({**found, key: made["volid"]}, key)

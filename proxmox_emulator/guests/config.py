@@ -43,13 +43,13 @@ async def pending(request: Request) -> list[dict[str, Any]]:
     now, then = guest.get("running") or guest["config"], guest["config"]
     found = []
     for name in sorted({*now, *then}):
-        entry = {"key": name}
+        entry: dict[str, Any] = {"key": name}
         if name in now:
             entry["value"] = options.shown(name, now[name])
         if name in then and then[name] != now.get(name):
             entry["pending"] = options.shown(name, then[name])
         elif name not in then:
-            entry["delete"] = 1  # type: ignore[assignment]
+            entry["delete"] = 1
         found.append(entry)
     return found
 
