@@ -105,6 +105,7 @@ setup(
         "salt.loader": ["saltform = saltform.loader:folders"],
         "console_scripts": [
             "hive-emulator = hive_emulator.cli:main",
+            "proxmox-emulator = proxmox_emulator.cli:main",
         ],
     },
 )
