@@ -20,7 +20,7 @@ class MalformedProperty(ValueError):
 def parse(text: str, default_key: str = "") -> dict[str, str]:
     """The properties in order; a value without a name belongs to the default key."""
     found: dict[str, str] = {}
-    for part in text.split(","):
+    for part in filter(None, text.split(",")):  # the provider ends some with a comma
         key, equals, value = part.partition("=")
         if not equals:
             key, value = default_key, part
