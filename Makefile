@@ -12,7 +12,7 @@ AGAIN := $(BIN)/python tools/try_again.py
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help setup demo demo-stop test .test-others .test-unit test-integration test-fast lint update wheel bench fuzz races chaos clean
+.PHONY: help setup demo demo-stop test .test-others .test-unit test-integration test-fast lint update wheel providers bench fuzz races chaos clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -65,6 +65,9 @@ wheel: $(READY) ## this very build for workers, in dist/, and the pillar that in
 	@$(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist .
 	@cd dist && printf 'worker:\n  wheel:\n    source: salt://files/%s\n    hash: sha256=%s\n' \
 		*.whl "$$(sha256sum *.whl | cut -d ' ' -f 1)"
+
+providers: ## build the Terraform providers that tests use, by name through the Go module proxy, into a cache folder
+	@$(PYTHON) tools/build_providers.py $(PROVIDERS)
 
 bench: $(READY) ## every measurement, side by side with what it is compared to
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

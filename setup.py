@@ -16,6 +16,7 @@ TREE = sorted(
     for path in (HERE / "salt").rglob("*")
     if path.is_dir() and "__pycache__" not in path.parts
 )
+PACKAGES = ["saltform", "hive_emulator", "proxmox_emulator"]
 
 setup(
     name="saltform",
@@ -26,7 +27,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=[
-        *find_packages(HERE, include=["saltform", "saltform.*", "hive_emulator", "hive_emulator.*"]),
+        *find_packages(HERE, include=[f"{name}{more}" for name in PACKAGES for more in ("", ".*")]),
         "saltform_tree",
         *(f"saltform_tree.{folder.replace('/', '.')}" for folder in TREE),
     ],
@@ -36,6 +37,7 @@ setup(
         "saltform.runlog": ["schema/*.sql"],
         "saltform.report": ["*.j2"],
         "hive_emulator": ["**/*.json", "**/*.csv", "**/*.gz"],
+        "proxmox_emulator": ["**/*.json"],
         "": ["*.sls", "*.jinja", "*.j2", "*.map", "*.hcl", "*.conf"],
     },
     # One line for each in docs/DEPENDENCIES.md.
@@ -69,6 +71,15 @@ setup(
             "nats-py>=2.7",
             "orjson>=3.9",
         ],
+        "proxmox": [
+            "uvicorn>=0.30",
+            "httptools>=0.6",
+            "uvloop>=0.19",
+            "orjson>=3.9",
+            "asyncssh>=2.18",
+            "jsonschema>=4.20",
+            "python-multipart>=0.0.18",
+        ],
         "dev": [
             "uv>=0.8",
             "setuptools>=68",
@@ -92,6 +103,9 @@ setup(
     },
     entry_points={
         "salt.loader": ["saltform = saltform.loader:folders"],
-        "console_scripts": ["hive-emulator = hive_emulator.cli:main"],
+        "console_scripts": [
+            "hive-emulator = hive_emulator.cli:main",
+            "proxmox-emulator = proxmox_emulator.cli:main",
+        ],
     },
 )

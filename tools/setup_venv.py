@@ -84,7 +84,7 @@ def install(folder: Path, lock: Path) -> None:
 def compile_all(folder: Path) -> None:
     """Where PYTHONDONTWRITEBYTECODE is set, each salt-run would compile all of Salt again (2 s)."""
     python = folder / "bin" / "python"
-    trees = [str(folder / "lib"), str(ROOT / "saltform"), str(ROOT / "hive_emulator")]
+    trees = [str(folder / "lib"), str(ROOT / "saltform"), str(ROOT / "hive_emulator"), str(ROOT / "proxmox_emulator")]
     # Not checked: some packages hold files for Python 2.
     subprocess.run([str(python), "-m", "compileall", "-qq", "-j", "0", *trees])
 

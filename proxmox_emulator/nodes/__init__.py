@@ -1,0 +1,1 @@
+"""Nodes and the cluster that they form."""

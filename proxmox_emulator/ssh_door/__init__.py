@@ -1,0 +1,1 @@
+"""The other half of the provider: SFTP and scripts over SSH."""

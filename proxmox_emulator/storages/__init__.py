@@ -1,0 +1,1 @@
+"""Storages, their volumes and files."""
