@@ -26,7 +26,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=[
-        *find_packages(HERE, include=["saltform", "saltform.*", "hive_emulator", "hive_emulator.*"]),
+        *find_packages(HERE, include=["saltform", "saltform.*", "hive_emulator", "hive_emulator.*", "machines"]),
         "saltform_tree",
         *(f"saltform_tree.{folder.replace('/', '.')}" for folder in TREE),
     ],
@@ -69,6 +69,7 @@ setup(
             "nats-py>=2.7",
             "orjson>=3.9",
         ],
+        "machines": ["pyroute2>=0.9"],
         "dev": [
             "uv>=0.8",
             "setuptools>=68",
