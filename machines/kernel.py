@@ -13,6 +13,7 @@ from typing import Any
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
+from machines import namespaces
 from machines.errors import MachinesError
 from machines.network import MAIN, End, NamespacePlan, Neighbour, PolicyRule, Route
 
@@ -200,9 +201,10 @@ class KernelNamespace:
 
 @contextmanager
 def _namespace_fd(name: str | None) -> Iterator[int]:
-    """The process's own namespace is that of its first thread: others may be inside one for a moment."""
-    path = f"/run/netns/{name}" if name else f"/proc/{os.getpid()}/ns/net"
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if name is None:
+        yield namespaces.HOST
+        return
+    fd = os.open(namespaces.FOLDER / name, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield fd
     finally:
