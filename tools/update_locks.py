@@ -46,7 +46,9 @@ def versions(lock: str) -> dict[str, str]:
 
 
 def resolve(line: str) -> str:
-    extras = [word for extra in ("embedded", "postgresql", "emulator", "machines", "dev") for word in ("--extra", extra)]
+    extras = [
+        word for extra in ("embedded", "postgresql", "emulator", "machines", "dev") for word in ("--extra", extra)
+    ]
     salt = Path(sys.prefix) / f"salt-{line}.txt"
     salt.write_text(f"salt=={newest_salt(line)}\n")
     lock = run([*UV, "compile", *RESOLVE, "--no-header", "--generate-hashes", *extras, "-c", str(salt), "setup.py"])
