@@ -12,7 +12,7 @@ AGAIN := $(BIN)/python tools/try_again.py
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help setup demo demo-stop test .test-others .test-unit test-integration test-fast lint update wheel providers bench fuzz races chaos clean
+.PHONY: help setup demo demo-stop test .test-others .test-unit test-integration test-fast machines test-machines lint update wheel providers bench fuzz races chaos clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -50,6 +50,17 @@ test-integration: $(READY) ## live masters and minions only; SALT=3006
 	[ $$code = 0 ] || $(AGAIN) $(VENV)/integration.log
 
 test-fast: .test-unit ## unit tests, under a minute
+
+# Debian's packages by name, and the root file system once, in the user's cache folder (SALTFORM_MACHINES: elsewhere).
+MACHINE_PACKAGES := debootstrap e2fsprogs iproute2 nftables openssh-client passwd systemd-container util-linux
+machines: $(READY) ## what machines need (root): Debian's packages, and the root file system, built once
+	@dpkg -s $(MACHINE_PACKAGES) >/dev/null 2>&1 || { apt-get update -q && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(MACHINE_PACKAGES); }
+	@$(MAKE) --no-print-directory wheel >/dev/null
+	@$(BIN)/python -m machines.rootfs --wheel dist/*.whl --lock requirements.lock
+
+test-machines: machines ## real machines and networks (root)
+	$(BIN)/python -m pytest -q tests/machines
 
 lint: $(READY) ## ruff, and types in the engine and the emulator
 	$(BIN)/ruff check .

@@ -16,7 +16,7 @@ TREE = sorted(
     for path in (HERE / "salt").rglob("*")
     if path.is_dir() and "__pycache__" not in path.parts
 )
-PACKAGES = ["saltform", "hive_emulator", "proxmox_emulator"]
+PACKAGES = ["saltform", "hive_emulator", "proxmox_emulator", "machines"]
 
 setup(
     name="saltform",
@@ -80,6 +80,7 @@ setup(
             "jsonschema>=4.20",
             "python-multipart>=0.0.18",
         ],
+        "machines": ["pyroute2>=0.9"],
         "dev": [
             "uv>=0.8",
             "setuptools>=68",

@@ -47,7 +47,9 @@ def versions(lock: str) -> dict[str, str]:
 
 def resolve(line: str) -> str:
     extras = [
-        word for extra in ("embedded", "postgresql", "emulator", "proxmox", "dev") for word in ("--extra", extra)
+        word
+        for extra in ("embedded", "postgresql", "emulator", "machines", "proxmox", "dev")
+        for word in ("--extra", extra)
     ]
     salt = Path(sys.prefix) / f"salt-{line}.txt"
     salt.write_text(f"salt=={newest_salt(line)}\n")
